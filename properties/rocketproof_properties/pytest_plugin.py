@@ -17,6 +17,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Collection, Generator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +104,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Collect the catalogue if requested, before -k and -m select items."""
     if any("rocketmq" in getattr(item, "fixturenames", ()) for item in items):
-        from .validation import appcluster  # noqa: F401 - loaded here, so that the first test does not wait for it
+        import_module(".validation.appcluster", __package__)  # now, so that the first test does not wait for it
     options, chosen = config.stash[_OPTIONS], config.stash[_CHOSEN]
     if not options.target or not (chosen or _is_wanted(options, items, paths=config.stash[_PATHS])):
         return

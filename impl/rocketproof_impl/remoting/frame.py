@@ -39,18 +39,25 @@ def encode(command: Command, serialisation: int = JSON) -> bytes:
     return _PREFIX.pack(4 + len(header) + len(body), serialisation << 24 | len(header)) + header + body
 
 
-def take(buffer: bytearray) -> Command | None:
-    """Remove the first frame from `buffer` and return its command; None if it is incomplete. Raises FrameError."""
+def size_of_first(buffer: bytearray) -> int | None:
+    """Return the size in bytes of the first frame in `buffer`, with its length; None if it is incomplete. Raises FrameError."""
     if len(buffer) < 4:
         return None
     (length,) = _WORD.unpack_from(buffer)
     if length > MAX_FRAME:
         raise FrameError(f"a frame of {length} bytes is longer than {MAX_FRAME}")
-    if len(buffer) < 4 + length:
+    size: int = 4 + length
+    return None if len(buffer) < size else size
+
+
+def take(buffer: bytearray) -> Command | None:
+    """Remove the first frame from `buffer` and return its command; None if it is incomplete. Raises FrameError."""
+    size = size_of_first(buffer)
+    if size is None:
         return None
-    with memoryview(buffer) as arrived, arrived[4 : 4 + length] as frame:
+    with memoryview(buffer) as arrived, arrived[4:size] as frame:
         command = decode(frame)
-    del buffer[: 4 + length]
+    del buffer[:size]
     return command
 
 

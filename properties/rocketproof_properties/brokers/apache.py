@@ -87,7 +87,7 @@ class Apache(ValidationTarget):
         )
 
     def open(self, setup: Setup = DEFAULT) -> Processes:
-        return opened(lambda: Processes(_Builder(self, jars.java()), setup))
+        return opened(lambda: Processes(_Builder(self, jars.java()), setup).begin())
 
 
 class _Releases(NamedTuple):

@@ -42,7 +42,7 @@ class CommandTarget(ValidationTarget):
         for commands in filter(None, (limits.name_server, limits.broker)):
             program(limits, commands)
         builder = _Builder(self)
-        return opened(lambda: Processes(builder, setup, ready_seconds=limits.ready_seconds, stop_seconds=limits.stop_seconds))
+        return opened(lambda: Processes(builder, setup, ready_seconds=limits.ready_seconds, stop_seconds=limits.stop_seconds).begin())
 
 
 def _offers(description: Description) -> frozenset[Capability]:

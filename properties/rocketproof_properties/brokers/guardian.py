@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 _CODE = """
@@ -47,6 +50,18 @@ def release_group(pid: int) -> None:
 
 def release_folder(folder: Path) -> None:
     _send(f"-f{folder}")
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str = "rocketproof-") -> Iterator[Path]:
+    """Create a folder that is removed at the end, also if this process is killed."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    guard_folder(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        release_folder(folder)
 
 
 def _send(line: str) -> None:

@@ -33,7 +33,7 @@ from .deployment import (
     require_no_name_server_settings,
 )
 from .ports import AROUND_BROKER, HOST, Addresses
-from .processes import PortTaken, configure
+from .processes import PortTaken, configure, opened
 from .settings import change
 
 LACKS: Final = frozenset({"flushDelayOffsetInterval", "registerNameServerPeriod", "syncFlushTimeout", "enableScheduleAsyncDeliver"})
@@ -54,7 +54,7 @@ class InProcess(ValidationTarget):
 
     def open(self, setup: Setup = DEFAULT) -> InProcessDeployment:
         require_no_name_server_settings(self.name, setup)
-        return InProcessDeployment(self, setup)
+        return opened(lambda: InProcessDeployment(self, setup))
 
 
 class InProcessDeployment(Deployment):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self, TypeVar
 
 from rocketproof_model import interrupts
 from rocketproof_protocol.codes import SUCCESS
@@ -26,6 +26,7 @@ from .deployment import Deployment, NotOffered, Setup, TargetError
 READY_SECONDS = 60.0
 STOP_SECONDS = 30.0
 _POLL = 0.1
+D = TypeVar("D", bound=Deployment)
 
 
 class PortTaken(TargetError):
@@ -82,7 +83,7 @@ class Processes(Deployment):
         """All parts, the name server first, because brokers register there."""
         return (*([] if self.name_server is None else [NAME_SERVER]), *self.brokers)
 
-    def begin(self) -> None:
+    def begin(self) -> Self:
         """Start the name server, then all brokers concurrently. Raises TargetError after cleaning up."""
         try:
             servers = [part for part in self.parts if part == NAME_SERVER]
@@ -94,6 +95,7 @@ class Processes(Deployment):
         except BaseException:
             self.close()
             raise
+        return self
 
     def home(self, part: str) -> Path:
         """Return the part's folder."""
@@ -205,18 +207,15 @@ class Processes(Deployment):
             raise TargetError(f"{self.name}: {command[0]}, which ends {part}, failed with code {child.exit_code}: {child.last_line()}")
 
 
-def opened(make: Callable[[], Processes], tries: int = 3) -> Processes:
-    """Return a running target. If a port is taken during its start, retry with other ports."""
+def opened(begin: Callable[[], D], tries: int = 3) -> D:
+    """Return the running target that `begin` starts. If a port is taken during its start, retry with other ports."""
     while True:
-        running = make()
         tries -= 1
         try:
-            running.begin()
+            return begin()
         except PortTaken:
             if not tries:
                 raise
-        else:
-            return running
 
 
 def configure(address: str, settings: Mapping[str, str]) -> None:

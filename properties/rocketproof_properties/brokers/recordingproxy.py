@@ -6,69 +6,49 @@ events of a history (`runs.recording`).
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import socket
 import struct
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from rocketproof_impl.bounds import MAX_FRAME
 from rocketproof_impl.remoting.command import Command, response_to
-from rocketproof_impl.remoting.frame import FrameError, decode, encode
+from rocketproof_impl.remoting.frame import FrameError, decode, encode, size_of_first
 from rocketproof_impl.system.node import sockets
 from rocketproof_protocol import codes
 from rocketproof_protocol.fields import FULL_NAMES
-from rocketproof_traces.history.exchanges import CONFIGURE, STRAY
+from rocketproof_traces.history.exchanges import STRAY
+from rocketproof_traces.history.recordings import OPS
 
 from ..programs.call import RecordedCall
 from ..programs.parts import NAME_SERVER
 from ..reports.choices import known
 from .deployment import Deployment
-from .forms import host_and_port
 from .ports import HOST
+from .proxy import ForwardingProxy, ProxyLink
 from .runs.recording import HistoryRecorder, answer_data, call_data, wall
 
 OTHER: Final = "other"
 OPERATIONS: Final[Mapping[int, str]] = {
-    codes.SEND_MESSAGE: "send",
-    codes.SEND_MESSAGE_V2: "send",
-    codes.SEND_BATCH_MESSAGE: "batch",
-    codes.CONSUMER_SEND_MSG_BACK: "send_back",
-    codes.END_TRANSACTION: "end_transaction",
+    **OPS,
     codes.PULL_MESSAGE: "pull",
     codes.QUERY_MESSAGE: "find",
     codes.VIEW_MESSAGE_BY_ID: "view",
-    codes.QUERY_CONSUMER_OFFSET: "progress",
-    codes.UPDATE_CONSUMER_OFFSET: "commit",
-    codes.UPDATE_AND_CREATE_TOPIC: "update_topic",
-    codes.DELETE_TOPIC_IN_BROKER: "delete_topic",
     codes.GET_ALL_TOPIC_CONFIG: "topics",
-    codes.GET_TOPIC_CONFIG: "topic_config",
-    codes.UPDATE_BROKER_CONFIG: CONFIGURE,
     codes.GET_BROKER_CONFIG: "settings",
     codes.SEARCH_OFFSET_BY_TIMESTAMP: "search",
-    codes.GET_MAX_OFFSET: "max_offset",
     codes.GET_MIN_OFFSET: "min_offset",
     codes.GET_EARLIEST_MSG_STORETIME: "earliest",
-    codes.HEART_BEAT: "heartbeat",
     codes.UNREGISTER_CLIENT: "leave",
-    codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: "update_group",
-    codes.DELETE_SUBSCRIPTIONGROUP: "delete_group",
     codes.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: "groups",
     codes.GET_TOPIC_STATS_INFO: "stats",
-    codes.GET_ROUTEINFO_BY_TOPIC: "route",
     codes.GET_BROKER_CLUSTER_INFO: "cluster",
-    codes.REGISTER_TOPIC: "register_topic",
-    codes.DELETE_TOPIC_IN_NAMESRV: "forget_topic",
 }
-"""The operations of a history by request code; other requests are `other`."""
+"""The operations of a history by request code: those of recorded cases, and others of clients. Other requests are `other`."""
 _SHORT: Final = (codes.SEND_MESSAGE_V2, codes.SEND_BATCH_MESSAGE)
 _ROUTES: Final = (codes.GET_ROUTEINFO_BY_TOPIC, codes.GET_BROKER_CLUSTER_INFO)
-_PIECE: Final = 1 << 16
 _WORD: Final = struct.Struct(">I")
 _LOST: Final = "SendFailed: the connection was closed before the response"
 
@@ -105,7 +85,7 @@ class _Open:
 
 
 class Proxies:
-    """A proxy in front of the name server and of each broker. A context manager; `close` ends its threads and ports.
+    """A proxy in front of the name server and of each broker. `close` ends its threads and ports.
 
     `name_server` and `brokers` are the addresses for clients. A broker's proxy also listens two ports below, as brokers do.
     """
@@ -115,15 +95,15 @@ class Proxies:
         self._faults: list[RequestFault] = []
         self._lock = threading.Lock()
         self._numbers = itertools.count()
-        self._proxies: dict[str, _Proxy] = {}
+        self._proxies: dict[str, _PartProxy] = {}
         try:
             for name, address in deployment.brokers.items():
-                self._proxies[name] = _Proxy(self, name, address)
+                self._proxies[name] = _PartProxy(self, name, address)
             self._renamed = {
                 f'"{address}"'.encode(): f'"{self._proxies[name].address}"'.encode() for name, address in deployment.brokers.items()
             }
             if deployment.name_server is not None:
-                self._proxies[NAME_SERVER] = _Proxy(self, NAME_SERVER, deployment.name_server)
+                self._proxies[NAME_SERVER] = _PartProxy(self, NAME_SERVER, deployment.name_server)
         except BaseException:
             self.close()
             raise
@@ -179,132 +159,55 @@ class Proxies:
         self._recording.add(type_, process, op, value)
 
 
-class _Proxy:
-    """Listens for clients of one part."""
+class _PartProxy(ForwardingProxy):
+    """The proxy of one part."""
 
     def __init__(self, proxies: Proxies, part: str, target: str) -> None:
-        self.proxies, self.part, self.target = proxies, part, target
-        if part == NAME_SERVER:
-            self._listening = [socket.create_server((HOST, 0))]
-        else:
-            for_clients, for_slaves, for_sends = sockets(HOST, 0)
-            for_slaves.close()
-            self._listening = [for_clients, for_sends]
-        self.address = f"{HOST}:{self._listening[0].getsockname()[1]}"
-        self._passing = threading.Event()
-        self._passing.set()
-        self._ended = False
-        self._lock = threading.Lock()
-        self._connections: set[_Connection] = set()
-        self._threads = [threading.Thread(target=self._accept, args=(one,), daemon=True) for one in self._listening]
-        for thread in self._threads:
-            thread.start()
+        self._proxies, self._part = proxies, part
+        super().__init__(*_listening(part), target=target)
 
-    def restore(self) -> None:
-        self._passing.set()
-
-    def cut(self) -> None:
-        self._passing.clear()
-        with self._lock:
-            connections = tuple(self._connections)
-        for connection in connections:
-            connection.close()
-
-    def close(self) -> None:
-        self._ended = True
-        for listening in self._listening:
-            _end(listening)
-        self.cut()
-        for thread in self._threads:
-            thread.join()
-        with self._lock:
-            connections = tuple(self._connections)
-        for connection in connections:
-            connection.close()
-            connection.join()
-
-    def left(self, connection: _Connection) -> None:
-        with self._lock:
-            self._connections.discard(connection)
-
-    def _accept(self, listening: socket.socket) -> None:
-        while not self._ended:
-            try:
-                near, _ = listening.accept()
-            except OSError:
-                return
-            if not self._passing.is_set():
-                _end(near)
-                continue
-            try:
-                far = socket.create_connection(host_and_port(self.target), timeout=5)
-            except OSError:
-                _end(near)
-                continue
-            far.settimeout(None)
-            connection = _Connection(self, near, far)
-            with self._lock:
-                self._connections.add(connection)
-            connection.start()
-            if not self._passing.is_set():
-                connection.close()
+    def link(self, near: socket.socket, far: socket.socket) -> ProxyLink:
+        return _RecordedLink(self._proxies, self._part, near, far)
 
 
-class _Connection:
-    """A connection of a client, with a thread per direction. Requests that are open at a time are different processes of the history."""
+class _RecordedLink(ProxyLink):
+    """A connection of a client. Requests that are open at a time are different processes of the history."""
 
-    def __init__(self, proxy: _Proxy, near: socket.socket, far: socket.socket) -> None:
-        self._proxy, self._proxies = proxy, proxy.proxies
-        self._near, self._far = near, far
+    def __init__(self, proxies: Proxies, part: str, near: socket.socket, far: socket.socket) -> None:
+        super().__init__(near, far)
+        self._proxies, self._part = proxies, part
         for side in (near, far):
             side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._client = f"client {self._proxies.number()}"
+        self._client = f"client {proxies.number()}"
+        self._asked, self._answered = bytearray(), bytearray()
+        self._closed = threading.Event()
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._opened: dict[int, _Open] = {}
         self._free: list[str] = []
         self._processes = itertools.count()
-        self._running = 2
-        directions = ((near, self._ask), (far, self._answer))
-        self._threads = [threading.Thread(target=self._carry, args=direction, daemon=True) for direction in directions]
 
-    def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
+    def forward(self, data: bytes) -> None:
+        for frame in _frames(self._asked, data):
+            self._ask(frame)
+
+    def backward(self, data: bytes) -> None:
+        for frame in _frames(self._answered, data):
+            self._answer(frame)
+
+    def ended(self) -> None:
+        for request in self._opened.values():
+            self._proxies.record("info", request.process, request.op, {"error": _LOST, "at": wall()})
 
     def close(self) -> None:
-        for side in (self._near, self._far):
-            with contextlib.suppress(OSError):
-                side.shutdown(socket.SHUT_RDWR)
-
-    def join(self) -> None:
-        for thread in self._threads:
-            thread.join()
-
-    def _carry(self, source: socket.socket, handle: Callable[[bytes], None]) -> None:
-        """Pass on frames in one direction until a side closes, then close both."""
-        buffer = bytearray()
-        with contextlib.suppress(OSError):
-            while data := source.recv(_PIECE):
-                buffer += data
-                while (frame := _frame(buffer)) is not None:
-                    handle(frame)
-        self.close()
-        with self._lock:
-            self._running -= 1
-            last, lost = not self._running, tuple(self._opened.values())
-        if last:
-            for request in lost:
-                self._proxies.record("info", request.process, request.op, {"error": _LOST, "at": wall()})
-            self._near.close()
-            self._far.close()
-            self._proxy.left(self)
+        self._closed.set()
+        super().close()
 
     def _ask(self, frame: bytes) -> None:
         """Record a client's request, inject its fault, and pass it on."""
         command = _command(frame)
         if command is None or command.is_response:
-            self._far.sendall(frame)
+            self.far.sendall(frame)
             return
         op = OPERATIONS.get(command.code, OTHER)
         fields = dict(command.ext_fields or {})
@@ -312,13 +215,12 @@ class _Connection:
             fields = {FULL_NAMES.get(name, name): value for name, value in fields.items()}
         if op == "send" and fields.get("batch") == "true":
             op = "batch"
-        part = self._proxy.part
-        fault = self._proxies.fault_of(op, part)
-        call = RecordedCall(op, part, command.code, fields, command.body, command.version, command.is_one_way)
+        fault = self._proxies.fault_of(op, self._part)
+        call = RecordedCall(op, self._part, command.code, fields, command.body, command.version, command.is_one_way)
         process = self._begin(call)
         effect = None if fault is None else fault.effect
         if fault is not None and effect == "delay":
-            time.sleep(fault.seconds)
+            self._closed.wait(fault.seconds)
         if fault is not None and effect in ("lose request", "reject"):
             self._proxies.record("fail", process, op, {"error": f"injected: {effect}", "at": wall()})
             self._release(process)
@@ -333,13 +235,13 @@ class _Connection:
         else:
             with self._lock:
                 self._opened[command.opaque] = _Open(process, op, command.code, effect == "lose response")
-        self._far.sendall(frame)
+        self.far.sendall(frame)
 
     def _reject(self, command: Command, fault: RequestFault) -> None:
         response = response_to(command)
         response.code, response.remark = fault.code, fault.remark or "injected"
         with self._writing:
-            self._near.sendall(encode(response, response.serialisation))
+            self.near.sendall(encode(response, response.serialisation))
 
     def _answer(self, frame: bytes) -> None:
         """Record a response, and pass it on unless it is lost."""
@@ -358,7 +260,7 @@ class _Connection:
                 if request.code in _ROUTES and command.body:
                     frame = _with_body(frame, command.body, self._proxies.renamed(command.body))
         with self._writing:
-            self._near.sendall(frame)
+            self.near.sendall(frame)
 
     def _begin(self, call: RecordedCall) -> str:
         """Record the start of a request. Return its process."""
@@ -372,19 +274,22 @@ class _Connection:
             self._free.append(process)
 
 
-def _frame(buffer: bytearray) -> bytes | None:
-    """Remove the first frame, with its length, from a buffer; None if it is incomplete. Raises OSError for a length without bound."""
-    if len(buffer) < _WORD.size:
-        return None
-    (length,) = _WORD.unpack_from(buffer)
-    if length > MAX_FRAME:
-        raise OSError(f"a frame of {length} bytes is longer than {MAX_FRAME}")
-    end = _WORD.size + length
-    if len(buffer) < end:
-        return None
-    frame = bytes(buffer[:end])
-    del buffer[:end]
-    return frame
+def _listening(part: str) -> tuple[socket.socket, ...]:
+    """Return sockets at the ports of a part that clients use."""
+    if part == NAME_SERVER:
+        return (socket.create_server((HOST, 0)),)
+    for_clients, for_slaves, for_sends = sockets(HOST, 0)
+    for_slaves.close()
+    return for_clients, for_sends
+
+
+def _frames(buffer: bytearray, data: bytes) -> Iterator[bytes]:
+    """Add data to a buffer. Remove and yield its complete frames, each with its length. Raises FrameError."""
+    buffer += data
+    while (size := size_of_first(buffer)) is not None:
+        frame = bytes(buffer[:size])
+        del buffer[:size]
+        yield frame
 
 
 def _command(frame: bytes) -> Command | None:
@@ -399,10 +304,3 @@ def _with_body(frame: bytes, old: bytes, new: bytes) -> bytes:
     """Return a frame with another body and an unchanged header."""
     head = frame[_WORD.size : len(frame) - len(old)]
     return _WORD.pack(len(head) + len(new)) + head + new
-
-
-def _end(one: socket.socket) -> None:
-    """Close a socket on which another thread may be waiting."""
-    with contextlib.suppress(OSError):
-        one.shutdown(socket.SHUT_RDWR)
-    one.close()

@@ -7,12 +7,9 @@ import errno
 import ipaddress
 import os
 import resource
-import shutil
 import signal
 import stat
-import tempfile
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
+from contextlib import AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,21 +65,9 @@ def command(wanted: ServeOptions, *, quiet: bool, beyond: bool, json: Path | Non
     if wanted.topics and not (wanted.brokers and (wanted.name_server_port is not None or wanted.name_servers)):
         raise InputError("--topic needs a broker and a name server; leave out --no-nameserver and --brokers 0, or the topic")
     allow_files()
-    with _temporary_folder() if temporary else nullcontext(wanted.folder) as folder:
+    with guardian.temporary_folder() if temporary else nullcontext(wanted.folder) as folder:
         wanted = replace(wanted, folder=folder)
         asyncio.run(_serve(wanted, settings_of(wanted), quiet=quiet, json=json))
-
-
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    """Create a folder that is removed at the end, also if this process is killed."""
-    folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
-    guardian.guard_folder(folder)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        guardian.release_folder(folder)
 
 
 def allow_files() -> None:

@@ -30,7 +30,7 @@ class Served(ValidationTarget):
 
     def open(self, setup: Setup = DEFAULT) -> Processes:
         require_no_name_server_settings(self.name, setup)
-        return opened(lambda: Processes(_Builder(self), setup))
+        return opened(lambda: Processes(_Builder(self), setup).begin())
 
 
 class _Builder:

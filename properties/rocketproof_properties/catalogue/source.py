@@ -74,7 +74,7 @@ class ModelSource:
         if self.is_messages:
             raise InputError("programs of messages have no model; give a scope of the specification")
         if self.file is not None:
-            loaded = _file(self.file, self.scope, self.given, _stamp(self.file))
+            loaded = _file(self.file, self.scope, self.given, stamp(self.file))
             return CheckSubject(loaded.instance, tuple(loaded.model.properties))
         return CheckSubject(_part(self.scope).model.given(**self._constants()), specified(self.scope))
 
@@ -158,7 +158,7 @@ def choose(file: str | None, scope: str | None, profile: str | None, given: Sequ
     return ModelSource(known("scope", scope or "tiny", NAMES), known("profile", profile or "P49", PROFILES))
 
 
-def _stamp(path: str) -> tuple[object, ...]:
+def stamp(path: str) -> tuple[object, ...]:
     """Return a value that changes when the file at the path is replaced."""
     try:
         status = Path(path.partition(modelfile.NAMED)[0]).stat()

@@ -7,6 +7,7 @@ The pytest plugin provides it as the fixture `rocketmq`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,16 +24,15 @@ from rocketproof_protocol.codes import SUCCESS, SYSTEM_BUSY
 from rocketproof_protocol.properties import UNIQ_KEY
 from rocketproof_protocol.shown import printable
 from rocketproof_traces.common.outcomes import JudgingOutcome
-from rocketproof_traces.history import Event, read
+from rocketproof_traces.history import read
 from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.history.exchanges import SENDS, pair
 
 from ..brokers import routed
 from ..brokers.choose import choose_named
 from ..brokers.comeback import come_back
-from ..brokers.deployment import Deployment, Setup, TargetError, ValidationTarget
+from ..brokers.deployment import Setup, TargetError, ValidationTarget
 from ..brokers.inprocess import InProcess, InProcessDeployment
-from ..brokers.processes import PortTaken
 from ..brokers.recordingproxy import Proxies, RequestFault
 from ..brokers.runs.parsed import readable
 from ..brokers.runs.readback import Reader
@@ -48,7 +48,6 @@ PROFILE: Final = "P494"
 GROUP: Final = "rocketproof-test"
 """The producer group of `RocketMQ.send`."""
 QUEUES: Final = 4
-_TRIES: Final = 3
 
 
 @dataclass(frozen=True)
@@ -110,35 +109,27 @@ class RocketMQ:
         target = _target_of(setup)
         self.profile = target.profile
         self.history_file = folder / "history.ndjson"
-        self._topics: list[str] = []
         self._queues = setup.queues
-        self._deployment = _opened(target, Setup(setup.brokers, dict(setup.settings)))
         self._down: set[str] = set()
-        self._client: Client | None = None
-        self._producer: Producer | None = None
-        try:
+        with ExitStack() as stack:
+            self._deployment = stack.enter_context(target.open(Setup(setup.brokers, dict(setup.settings))))
             if self._deployment.name_server is None:
                 raise TargetError(f"{target.name} has no name server; give the address of its name server")
             self._recording = HistoryRecorder(self.history_file, self._origin(target))
-            try:
-                routed.create_topics(self._deployment.name_server, self._deployment.brokers, setup.topics, setup.queues)
-                self._topics += setup.topics
-                for broker in self._deployment.brokers:
-                    self._record_topics(broker)
-                self._proxies = Proxies(self._deployment, self._recording)
-            except BaseException:
-                self._recording.close()
-                raise
-        except BaseException:
-            self._deployment.close()
-            raise
+            stack.callback(self._recording.close)
+            routed.create_topics(self._deployment.name_server, self._deployment.brokers, setup.topics, setup.queues)
+            for broker in self._deployment.brokers:
+                self._record_topics(broker)
+            self._proxies = Proxies(self._deployment, self._recording)
+            stack.callback(self._proxies.close)
+            self._opened = stack.pop_all()
 
     @property
     def namesrv_addr(self) -> str:
         """The name server's address for clients, host:port."""
         return self._proxies.address(NAME_SERVER)
 
-    @cached_property
+    @property
     def brokers(self) -> tuple[str, ...]:
         """The brokers' names: broker-a, broker-b and so on."""
         return tuple(self._deployment.brokers)
@@ -155,7 +146,6 @@ class RocketMQ:
         for name in addresses:
             self._need_running(name)
         routed.create_topics(self._name_server, addresses, [topic], queues or self._queues)
-        self._topics.append(topic)
         for name in addresses:
             self._record_topics(name)
 
@@ -168,11 +158,6 @@ class RocketMQ:
 
         Raises ClientError, such as "No route info of this topic", BrokerError for an error response, RemotingError.
         """
-        if self._client is None:
-            self._client = Client()
-            self._client.__enter__()
-        if self._producer is None:
-            self._producer = self._client.producer(GROUP, name_servers=(self.namesrv_addr,))
         message = Message(topic, body=body.encode() if isinstance(body, str) else body)
         return self._client.background.run(self._producer.send(message, millis))
 
@@ -234,7 +219,8 @@ class RocketMQ:
 
     def history(self) -> tuple[Exchange, ...]:
         """Return the requests so far with their responses, in the order in which they were sent."""
-        return pair(self._events()).exchanges
+        _, events = read(self.history_file)
+        return pair(list(events)).exchanges
 
     def lost(self) -> tuple[LostMessage, ...]:
         """Return the acknowledged messages that the brokers no longer have. Raises Undecided if a broker does not run or answer."""
@@ -275,14 +261,7 @@ class RocketMQ:
 
     def close(self) -> None:
         """Stop everything. A second call does nothing."""
-        try:
-            if self._client is not None:
-                self._client.__exit__(None, None, None)
-                self._client = None
-            self._proxies.close()
-        finally:
-            self._recording.close()
-            self._deployment.close()
+        self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -291,6 +270,14 @@ class RocketMQ:
         self.close()
 
     # Parts
+
+    @cached_property
+    def _client(self) -> Client:
+        return self._opened.enter_context(Client())
+
+    @cached_property
+    def _producer(self) -> Producer:
+        return self._client.producer(GROUP, name_servers=(self.namesrv_addr,))
 
     @property
     def _name_server(self) -> str:
@@ -332,26 +319,11 @@ class RocketMQ:
         if known("broker", broker, self.brokers) in self._down:
             raise Undecided(f"{broker} does not run; start it with rocketmq.start({broker!r})")
 
-    def _events(self) -> list[Event]:
-        _, events = read(self.history_file)
-        return list(events)
-
 
 def _target_of(setup: ClusterSetup) -> ValidationTarget:
     if not setup.target or setup.target.partition(":")[0] == "inprocess":
         return InProcess(setup.profile or setup.target.partition(":")[2] or PROFILE, volatile=True)
     return choose_named(setup.target, setup.profile, "--rocketmq-target")
-
-
-def _opened(target: ValidationTarget, setup: Setup) -> Deployment:
-    """Open a target. A port that another process has taken meanwhile is replaced by another one."""
-    for tries in range(_TRIES):
-        try:
-            return target.open(setup)
-        except PortTaken:
-            if tries == _TRIES - 1:
-                raise
-    raise AssertionError
 
 
 def _is_there(reader: Reader, exchange: Exchange, place: int, number: int, *, exact: bool) -> bool:

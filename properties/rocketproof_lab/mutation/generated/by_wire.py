@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -65,9 +64,7 @@ class TrialByWire:
     def run(self, mutants: Sequence[WireMutant], limits: RunLimits) -> None:
         """Try the mutants. Raises InputError if the programs find something without a change, and TargetError if they end early."""
         needs_fork()
-        folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
-        guardian.guard_folder(folder)
-        try:
+        with guardian.temporary_folder() as folder:
             base = baseline(self._profile, self._programs, self._seed, limits.progress)
             tasks = []
             for mutant in mutants:
@@ -80,9 +77,6 @@ class TrialByWire:
                 for done, task in enumerate(ended, unreached + 1):
                     limits.add(task.outcome)
                     limits.progress("changes", done, len(mutants))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            guardian.release_folder(folder)
 
     def final(self, mutant: WireMutant, outcome: MutantOutcome | None, stopped: str) -> MutantOutcome:
         """Return the outcome with the reason why nothing has to notice the mutant, if it needs one and one exists."""

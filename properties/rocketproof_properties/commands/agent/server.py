@@ -6,10 +6,8 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +31,7 @@ from .answers import (
     ValidateAnswer,
     WhyNotAnswer,
 )
+from .tools import PROFILE
 
 INSTRUCTIONS: Final = """\
 rocketproof decides questions about Apache RocketMQ. Begin with `hazard` (a list of known surprises with the properties that show them),
@@ -55,14 +54,9 @@ Witness = Annotated[str, Field(description="`witness` of a verdict, or a file in
 
 def serve(root: Path, *, execute: bool, beyond: bool) -> None:
     """Serve until standard input ends. Counterexamples are kept in a temporary folder until then."""
-    session = Path(tempfile.mkdtemp(prefix="rocketproof-mcp-"))
-    guardian.guard_folder(session)
-    try:
+    with guardian.temporary_folder("rocketproof-mcp-") as session:
         made = server(Allowed(root.resolve(), session, execute, beyond))
         asyncio.run(made.run_stdio_async())
-    finally:
-        shutil.rmtree(session, ignore_errors=True)
-        guardian.release_folder(session)
 
 
 def server(allowed: Allowed) -> MCPServer[Any]:
@@ -118,7 +112,7 @@ def server(allowed: Allowed) -> MCPServer[Any]:
     async def judge(
         context: Context[Any, Any],
         history: Annotated[str, Field(description="a recorded history in the start folder")],
-        profile: Annotated[str, Field(description="a release as switches, such as P494 for 4.9.4")] = "P494",
+        profile: Annotated[str, Field(description="a release as switches, such as P494 for 4.9.4")] = PROFILE,
         seconds: Seconds = 30.0,
     ) -> JudgeAnswer:
         """Judge recorded requests and responses: is there an order in which RocketMQ gives these responses?"""
@@ -198,12 +192,10 @@ async def perform(allowed: Allowed, tool: str, arguments: dict[str, Any], report
 
 
 async def _end(worker: asyncio.subprocess.Process) -> None:
-    """End a worker and its own children."""
+    """End a worker, and then its own children, which may remain."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(worker.pid, number)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(worker.wait(), _GRACE)
-            if number is signal.SIGTERM:
-                continue
     guardian.release_group(worker.pid)

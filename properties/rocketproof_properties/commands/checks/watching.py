@@ -7,14 +7,14 @@ from __future__ import annotations
 import linecache
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Final
 
 from rocketproof_model import RocketproofError, interrupts
 
 from ...catalogue.modelfile import NAMED
-from ...catalogue.source import forget_files
+from ...catalogue.source import forget_files, stamp
 from ...reports import output
 from ...reports.exitcode import USAGE
 
@@ -22,9 +22,6 @@ _PAUSE: Final = 0.05
 """Seconds between two looks at the files."""
 _OWN: Final = "rocketproof"
 """The beginning of the names of this project's modules, which are not imported again."""
-
-Stamp = Mapping[str, tuple[int, int] | None]
-"""Time of change in ns and size in bytes by file, None for a missing one."""
 
 
 def repeat(file: str, check: Callable[[], int]) -> int:
@@ -38,7 +35,7 @@ def repeat(file: str, check: Callable[[], int]) -> int:
     sys.dont_write_bytecode = True  # Python takes a file that changed within a second for the compiled one
     try:
         while True:
-            before = _stamp(path, modules.values())
+            before = _stamps(path, modules.values())
             interrupts.undecided()
             try:
                 code = check()
@@ -48,10 +45,10 @@ def repeat(file: str, check: Callable[[], int]) -> int:
             if interrupts.came():
                 return code
             modules = _modules(path, loaded)
-            before = {file: before.get(file, stamp) for file, stamp in _stamp(path, modules.values()).items()}
+            before = {file: before.get(file, now) for file, now in _stamps(path, modules.values()).items()}
             interrupts.undecided()
             output.tell(f"{time.strftime('%H:%M:%S')}: watching {path}; Ctrl-C stops")
-            while _stamp(path, modules.values()) == before:
+            while _stamps(path, modules.values()) == before:
                 interrupts.pause(_PAUSE)
             for name in modules:
                 del sys.modules[name]
@@ -73,13 +70,6 @@ def _modules(path: Path, loaded: Set[str]) -> dict[str, str]:
     return found
 
 
-def _stamp(path: Path, modules: Iterable[str]) -> Stamp:
-    return {file: _changed(Path(file)) for file in (str(path), *modules)}
-
-
-def _changed(file: Path) -> tuple[int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
+def _stamps(path: Path, modules: Iterable[str]) -> dict[str, tuple[object, ...]]:
+    """Return the stamp of each file. It changes when the file is replaced."""
+    return {file: stamp(file) for file in (str(path), *modules)}

@@ -109,7 +109,7 @@ def _smallest(finding: ValidationFinding, folder: Path, profile: str) -> Smalles
     if not (finding.reproduced and finding.program.steps and path.is_file()):
         return None
     history = load(path)
-    judged = judge(history, path, profile)
+    judged = judge(history, path, profile, ("specification",))  # it alone names guards
     compared = differences(history, PROFILES[profile])
     described = [_described(difference, compared, history) for difference in compared]
     of_request: dict[int, str] = {}

@@ -15,13 +15,13 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_properties.reports.text import shortened
 from rocketproof_properties.validation.handwritten import programfile
 from rocketproof_properties.validation.handwritten.programfile import ProgramFile
+from rocketproof_properties.validation.handwritten.releases import ranges
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDER: Final = ROOT / "properties" / "examples" / "bug-reports"
@@ -82,7 +82,7 @@ class MeasuredProgram:
     @property
     def shown(self) -> str:
         """The releases that show it, successive tried ones as a range; "none"."""
-        return _ranges(self.tried, self.shows)
+        return ranges(self.tried, self.shows) or "none"
 
     @property
     def first_without(self) -> str:
@@ -127,11 +127,6 @@ def measured_text(trials: Iterable[Mapping[str, Any]]) -> str:
 
 def _list(name: str, values: Sequence[str]) -> str:
     return f"{name} = [{', '.join(json.dumps(value) for value in values)}]"
-
-
-def _ranges(tried: Sequence[str], shows: Sequence[str]) -> str:
-    runs = [[*group] for shown, group in groupby(tried, lambda release: release in shows) if shown]
-    return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs) or "none"
 
 
 # The page

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from waiting import until
 
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
@@ -105,5 +106,5 @@ def test_timers_survive_deletion_of_a_topic(target: Apache | InProcess) -> None:
         assert client.send("B", "of another topic") == 0
         assert client.send("T", "kept", TIMER_DELAY_SEC=2) == 0
         assert line.ask(plain("delete", topic="B"), SECONDS).code == 0
-        time.sleep(5)
+        until(lambda: bool(client.keys("T")), "the timer is gone", 5)
         assert client.keys("T") == ["kept"]

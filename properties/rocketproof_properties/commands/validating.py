@@ -278,15 +278,15 @@ def _reports(report: Sequence[str], since: Path | None, pages: Path | None) -> _
 
 def _cover(what: str | None, scopes: Sequence[str], *, saved: bool) -> list[str] | None:
     """Return the scopes to cover, none of them for all; None if programs are generated. Raises InputError."""
-    from ..programs.cover.scopes import DRIVEN
-    from ..reports.choices import known
-
     if what is None:
         if scopes:
             raise InputError("--scope chooses what --cover transitions covers; give both")
         return None
     if saved:
         raise InputError("--cover begins a run; --resume and --again know from its folder what it covers, leave out --cover")
+    from ..programs.cover.scopes import DRIVEN
+    from ..reports.choices import known
+
     return [known("scope", scope, DRIVEN) for scope in scopes]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from . import settings
 from .cover.paths import Path, cover
-from .cover.scopes import DRIVEN, NAME_SERVER_SCOPES, NOT_DRIVEN, OWN
+from .cover.scopes import DRIVEN, NAME_SERVER_SCOPES, OWN
 from .cover.statespace import StateGraph, explore
 from .program import Program
 from .vocabulary import STEPS, Step
@@ -44,10 +44,6 @@ class CoverPlan:
     programs: tuple[Program, ...]
     taken: Mapping[int, tuple[TakenEdge, ...]]
     lacking: frozenset[int]
-
-    @property
-    def not_driven(self) -> Mapping[str, str]:
-        return NOT_DRIVEN
 
 
 @cache

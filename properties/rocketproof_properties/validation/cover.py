@@ -19,6 +19,7 @@ from rocketproof_traces.history.exchange import Exchange
 from ..brokers.runs.parsed import ParsedHistory, load
 from ..judging.verdicts import JudgedProgram
 from ..programs.call import Context, StoredPlace
+from ..programs.cover.scopes import NOT_DRIVEN
 from ..programs.cover.statespace import NotTaken, OutsideTransition, StateGraph
 from ..programs.coverplan import CoverPlan
 from ..programs.names import ProgramNames
@@ -149,7 +150,7 @@ def coverage(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> CoverageReport
     for number, graph in enumerate(plan.graphs):
         missing = Uncovered.LACKING if number in plan.lacking else Uncovered.NOT_PERFORMED
         rows += _rows(graph, [shown.get((number, edge), missing) for edge in range(len(graph.edges))])
-    return CoverageReport(rows, plan.not_driven)
+    return CoverageReport(rows, NOT_DRIVEN)
 
 
 def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[ActionCoverage]:
@@ -195,7 +196,7 @@ def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[Action
 
 def _note(results: dict[K, Uncovered | None], key: K, result: Uncovered | None) -> None:
     """Note a result: what is covered once is covered."""
-    if results.get(key, result) is not None or key not in results:
+    if key not in results or results[key] is not None:
         results[key] = result
 
 
@@ -214,9 +215,9 @@ def _shown(plan: CoverPlan, judged: JudgedProgram) -> Iterator[tuple[tuple[int, 
     history = load(judged.path)
     planned = plan.programs[judged.program - 1].steps
     exchanges = aligned(planned, history)
-    events = {event for finding in judged.findings for event in [finding.seq]}
+    events = {finding.seq for finding in judged.findings}
     known = {at for exchange in history.exchanges for at in (exchange.seq, exchange.end)}
-    contradicted = any(event not in known for event in events)  # a finding about the state after the program
+    contradicted = not events <= known  # a finding about the state after the program
     why: Uncovered | None = None
     for number, edge in enumerate(taken):
         following = taken[number + 1] if number + 1 < len(taken) else None

@@ -226,5 +226,5 @@ def attempt(campaign: Campaign, moves: Iterable[Move], action: Action, args: Arg
             return None
         driver.perform(action, args)
         return driver.observe()
-    except Exception as error:  # noqa: BLE001  (a step that the specification forbids may fail anywhere in the driver, and any failure is the answer)
+    except Exception as error:  # noqa: BLE001  (a forbidden step may fail anywhere in the driver, and each failure is a reason)
         return str(error) or type(error).__name__

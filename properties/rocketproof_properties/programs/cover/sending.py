@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from rocketproof_model import Action
 from rocketproof_model.interpreter import Environment, State, effect, evaluate, initial
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.properties import DELAY, TIMER_DELAY_SEC, TRAN_MSG
@@ -21,7 +20,7 @@ from rocketproof_spec import SCOPES, Placed, Scope, Specification, constants, sp
 from ..actions import STEPS, TOPICS
 from ..settings import ENDED, NO_TEMPLATE, NO_TOPICS, READ_ONLY, WHEEL, WRITE_ONLY
 from ..vocabulary import Step
-from .statespace import Choice, NotTaken, OutsideModel, StatedResponse, StepBuilder, Values
+from .statespace import Choice, NotTaken, OutsideModel, StatedResponse, StepBuilder, Values, encoded
 
 BODY: Final = 40  # bytes of a message
 NEVER_DUE: Final = "60"  # seconds of a delivery time
@@ -119,7 +118,8 @@ class _Sending:
         sizes, start = _SIZES[self.name], initial(instance)
         if scope.placed and not scope.waits:  # a look-up creates groups
             a = instance.model.named("update_group")
-            start = effect(instance, start, a, _codes(a, b=0, t=scope.named("retry")[0], known=True, limit=1, queues=1, listed=False))
+            group = {"b": 0, "t": scope.named("retry")[0], "known": True, "limit": 1, "queues": 1, "listed": False}
+            start = effect(instance, start, a, encoded(a, group))
         own = scope.named("retry", "ordinary")
         kept = frozenset(_slots(specification, sizes.kept))
         capped = frozenset(_slots(specification, sizes.capped, own))  # programs share the queues of other topics
@@ -167,9 +167,8 @@ class _Sending:
     def _steps(self, scope: Scope, specification: Specification) -> dict[str, StepBuilder]:
         names, profile = _names(scope), PROFILES[self.profile]
         shared = {t for t, kind in enumerate(scope.topics) if kind not in ("ordinary", "retry", "illegal", "long")}
-
-        column = next((v for v in specification.model.variables if v.name == "group.listed"), None)
-        place = None if column is None else column.slot((0, scope.named("retry")[0])) if scope.named("retry") else None
+        column, retry = next((v for v in specification.model.variables if v.name == "group.listed"), None), scope.named("retry")
+        place = column.slot((0, retry[0])) if column is not None and retry else None
 
         def listed(state: State) -> int:
             return 0 if place is None else state[place]
@@ -254,10 +253,6 @@ def _slots(specification: Specification, names: Sequence[str], topics: Sequence[
     for variable in specification.model.variables:
         if variable.name.partition(".")[0] in names:
             yield from (variable.slot(at) for at in variable.elements() if topics is None or at[1] in topics)
-
-
-def _codes(action: Action, **values: Any) -> tuple[int, ...]:
-    return tuple(type_.encode(values[name]) for name, type_ in action.parameters.items())
 
 
 def _names(scope: Scope) -> list[str]:

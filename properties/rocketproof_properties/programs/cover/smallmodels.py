@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from rocketproof_impl.store.delay import MAX_LEVEL
 from rocketproof_model import Instance
 from rocketproof_model.interpreter import State, initial
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.codes import INVALID_PARAMETER
-from rocketproof_protocol.flags import BORN_IPV6, PREPARED
+from rocketproof_protocol.flags import BORN_IPV6, PREPARED, READ, WRITE
 from rocketproof_protocol.properties import CLUSTER, DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from rocketproof_spec import SCOPES, Specification, constants, specify
@@ -30,14 +31,12 @@ from rocketproof_spec.transactions import Transactions
 from ..settings import ENDED, READ_ONLY, needs_of
 from ..sizes import added_length, stored_length
 from ..vocabulary import Step
-from .statespace import Choice, NotTaken, OutsideModel, StatedResponse, StepBuilder, Values
+from .sending import GROUP, SUBJECT
+from .statespace import Choice, NotTaken, OutsideModel, StatedResponse, StepBuilder, Values, encoded
 
-SUBJECT: Final = "A"
-GROUP: Final = "g"
 RETRY: Final = f"{RETRY_PREFIX}{GROUP}"
 NO_PLACE: Final = 1 << 40
 """A place beyond any log."""
-_PERMISSION: Final = 6
 _SUCCESS: Final = StatedResponse("SUCCESS")
 
 
@@ -88,54 +87,55 @@ _RETURNS: Final[Mapping[str, Mapping[str, Any]]] = {
 def sendbacks(profile: str) -> Iterator[OutsideModel]:
     """Yield the parts about returned messages. A message of a later round is a new message with the same count of retries."""
     part = Sendbacks("backs", _ROUNDS)
-    value = _Columns(part)
     for name, given in _RETURNS.items():
-        instance = _instance(part, profile, given)
-        c = instance.readable()
+        yield _returned(part, _instance(part, profile, given), name)
 
-        def back(values: Values, state: State, c: Mapping[str, Any] = c) -> Sequence[Step]:
-            del state
-            step: dict[str, Any] = {"record": -1, "group": GROUP, "level": values.get("level", 0), "version": c["version"]}
-            step |= {"most": c["limit"] if c["names_limit"] else None, "unit": c["unit_mode"], "named": c["names_topic"]}
-            return [("back", step if c["in_log"] else step | {"offset": NO_PLACE})]
 
-        def send(values: Values, state: State, c: Mapping[str, Any] = c) -> Sequence[Step]:
-            times = value(state, "message.times")
-            step: dict[str, Any] = {"topic": RETRY, "queue": values.get("q", 0), "nums": 2, "times": times + 1, "version": c["version"]}
-            step |= {"properties": {DELAY: str(3 + times)}, "most": c["limit"] if c["names_limit"] else None, "unit": c["unit_mode"]}
-            return [("send", step)]
+def _returned(part: Sendbacks, instance: Instance, name: str) -> OutsideModel:
+    value, c = _Columns(part), instance.readable()
+    most = c["limit"] if c["names_limit"] else None
 
-        def look(values: Values, state: State) -> Sequence[Step]:
-            del values
-            return [("send", {"topic": SUBJECT, "times": value(state, "message.times")})]
+    def group(queues: int) -> Step:
+        return "group", {"group": GROUP, "queues": queues, "retries": c["group_limit"]}
 
-        def change(values: Values, state: State, c: Mapping[str, Any] = c) -> Sequence[Step]:
-            del state
-            return [("group", {"group": GROUP, "queues": values["queues"], "retries": c["group_limit"]})]
+    def back(values: Values, state: State) -> Sequence[Step]:
+        del state
+        step: dict[str, Any] = {"record": -1, "group": GROUP, "level": values.get("level", 0), "version": c["version"]}
+        step |= {"most": most, "unit": c["unit_mode"], "named": c["names_topic"]}
+        return [("back", step if c["in_log"] else step | {"offset": NO_PLACE})]
 
-        def response(choice: Choice, states: Sequence[State]) -> StatedResponse:
-            if choice.action in ("look", "change_group"):
-                return _SUCCESS
-            return StatedResponse(value(states[1], "last.answer"))
+    def send(values: Values, state: State) -> Sequence[Step]:
+        times = value(state, "message.times")
+        step: dict[str, Any] = {"topic": RETRY, "queue": values.get("q", 0), "nums": 2, "times": times + 1, "version": c["version"]}
+        return [("send", step | {"properties": {DELAY: str(3 + times)}, "most": most, "unit": c["unit_mode"]})]
 
-        prelude: list[Step] = []
-        if c["group_known"]:
-            prelude.append(("group", {"group": GROUP, "queues": c["group_queues"], "retries": c["group_limit"]}))
-        if c["existing"]:
-            counts = {"read": c["existing"], "write": c["existing"]}
-            prelude.append(("topic", {"topic": RETRY, **counts, "perm": c["existing_perm"]}))
-        prelude.append(("send", {"topic": SUBJECT} | ({"sys_flag": PREPARED} if c["prepared"] else {})))
-        actions = [a.name for a in part.model.actions]
-        steps: dict[str, StepBuilder] = {}
-        for a in actions:
-            if a.startswith(("back_", "send_")):
-                steps[a] = back if a.startswith("back_") else send
-        yield OutsideModel(
-            "backs", name, instance, steps | {"look": look, "change_group": change}, _same, response, _first_queue,
-            unseen={"deliver": NotTaken.EMULATED, "register": NotTaken.HIDDEN}, emulated=frozenset({"look"}),
-            observe=(("stats", {"topic": RETRY}),),
-            prelude=tuple(prelude), needs=name if name == READ_ONLY else "", longest=12,
-        )  # fmt: skip
+    def look(values: Values, state: State) -> Sequence[Step]:
+        del values
+        return [("send", {"topic": SUBJECT, "times": value(state, "message.times")})]
+
+    def change(values: Values, state: State) -> Sequence[Step]:
+        del state
+        return [group(values["queues"])]
+
+    def response(choice: Choice, states: Sequence[State]) -> StatedResponse:
+        if choice.action in ("look", "change_group"):
+            return _SUCCESS
+        return StatedResponse(value(states[1], "last.answer"))
+
+    prelude: list[Step] = []
+    if c["group_known"]:
+        prelude.append(group(c["group_queues"]))
+    if c["existing"]:
+        prelude.append(("topic", {"topic": RETRY, "read": c["existing"], "write": c["existing"], "perm": c["existing_perm"]}))
+    prelude.append(("send", {"topic": SUBJECT} | ({"sys_flag": PREPARED} if c["prepared"] else {})))
+    steps: dict[str, StepBuilder] = {a.name: back for a in part.model.actions if a.name.startswith("back_")}
+    steps |= {a.name: send for a in part.model.actions if a.name.startswith("send_")}
+    return OutsideModel(
+        "backs", name, instance, steps | {"look": look, "change_group": change}, _same, response, _first_queue,
+        unseen={"deliver": NotTaken.EMULATED, "register": NotTaken.HIDDEN}, emulated=frozenset({"look"}),
+        observe=(("stats", {"topic": RETRY}),),
+        prelude=tuple(prelude), needs=name if name == READ_ONLY else "", longest=12,
+    )  # fmt: skip
 
 
 def _first_queue(action: str, values: Values) -> bool:
@@ -145,7 +145,6 @@ def _first_queue(action: str, values: Values) -> bool:
 
 # Delays
 
-_MAX_LEVEL: Final = 18
 _FIRST_LEVEL: Final = 2500  # milliseconds that a step waits for the first level's delay of 1 s
 _FAULTS: Final = dict.fromkeys(("set_clock_back", "end", "start", "fail"), NotTaken.FAULT)
 _SERVICES: Final = dict.fromkeys(("persist", "flush"), NotTaken.TIMER)
@@ -160,7 +159,7 @@ def delays(profile: str) -> Iterator[OutsideModel]:
     def send(level_of: Callable[[int], int], values: Values, state: State) -> Sequence[Step] | NotTaken:
         del state
         level = level_of(values["level"])
-        if level > _MAX_LEVEL + 1 or level < 1:
+        if level > MAX_LEVEL + 1 or level < 1:
             return NotTaken.NO_STEP
         half = values["asked"] == HALF
         properties = {DELAY: str(level)} | ({TRAN_MSG: "true", PGROUP: "producers"} if half else {})
@@ -181,8 +180,12 @@ def delays(profile: str) -> Iterator[OutsideModel]:
         queue = value(states[0], "entry.asked", value(states[0], "queue.come"))
         return StatedResponse("SUCCESS", at=1) if queue != HALF else StatedResponse(at=1)
 
-    last: Callable[[int], int] = lambda level: _MAX_LEVEL - part.levels + level  # noqa: E731 - it is an argument
-    first: Callable[[int], int] = lambda level: 1 if level == part.levels else 0  # noqa: E731
+    def last(level: int) -> int:
+        return MAX_LEVEL - part.levels + level
+
+    def first(level: int) -> int:
+        return 1 if level == part.levels else 0
+
     yield OutsideModel(
         "delays", "last level", instance, {"send": partial(send, last)}, _same, response,
         left_out={**_FAULTS, **_SERVICES, "elapse": NotTaken.EMULATED},
@@ -226,7 +229,7 @@ def _transactional(prefix: str) -> dict[str, StepBuilder]:
     def put(sys_flag: int, values: Values, state: State) -> Sequence[Step]:
         del state
         properties = {PGROUP: "producers"} | ({} if values["tran"] == "absent" else {TRAN_MSG: values["tran"]})
-        properties |= {DELAY: str(_MAX_LEVEL)} if values.get("delayed") else {}
+        properties |= {DELAY: str(MAX_LEVEL)} if values.get("delayed") else {}
         return [("send", {"topic": SUBJECT, "sys_flag": sys_flag, "properties": properties})]
 
     def other(values: Values, state: State) -> Sequence[Step]:
@@ -284,7 +287,7 @@ def sizes(profile: str) -> Iterator[OutsideModel]:
     )  # fmt: skip
 
     def leaves_readable(readable: bool, action: str, values: Values) -> bool:
-        choice = Choice(action, tuple(type_.encode(values[name]) for name, type_ in whole.action(action).parameters.items()), "")
+        choice = Choice(action, encoded(whole.action(action), values), "")
         if whole.functions[action].refusing(start, *choice.args) >= 0:
             return False
         states, _ = whole.taken(start, choice)
@@ -344,7 +347,7 @@ def registrations(profile: str) -> Iterator[OutsideModel]:
     c = instance.readable()
 
     def table(contents: Mapping[str, str]) -> dict[str, tuple[int, int, int]]:
-        return {topic: (4, 4, _PERMISSION) for topic, content in contents.items() if content != "none"}
+        return {topic: (4, 4, READ | WRITE) for topic, content in contents.items() if content != "none"}
 
     def whole(state: State) -> dict[str, str]:
         return {name: value(state, "config", t) for t, name in enumerate("AB")}

@@ -172,6 +172,12 @@ class OutsideModel:
     def _tried(self) -> list[tuple[Callable[..., int], list[ActionInstance]]]:
         return [(self.functions[name].refusing, [ActionInstance(name, args) for args in rows]) for name, rows in self._inside if rows]
 
+    def stated(self, choice: Choice, states: Sequence[State]) -> StatedResponse | None:
+        """Return the response to a choice, from the states that it leads through; None if the specification does not state it."""
+        if not choice.guard:
+            return self.response(choice, states)
+        return None if self.refused is None else self.refused(choice)
+
     def taken(self, state: State, choice: Choice) -> tuple[list[State], list[ActionInstance]]:
         """Return all states from `state` until the broker is idle again, and the internal actions between them."""
         states, within = [state], list[ActionInstance]()
@@ -227,11 +233,11 @@ def explore(model: OutsideModel) -> StateGraph:
             if isinstance(steps, NotTaken):
                 graph.undriven.append((numbers[state], choice, steps))
                 continue
-            response = model.refused(choice) if choice.guard and model.refused is not None else StatedResponse()
+            states, within = model.taken(state, choice)
+            response = model.stated(choice, states)
             if response is None:
                 graph.undriven.append((numbers[state], choice, NotTaken.NO_STEP))
                 continue
-            states, within = model.taken(state, choice)
             for between in states[1:-1]:
                 beside.add(between)
             after = model.normal(states[-1])
@@ -242,11 +248,15 @@ def explore(model: OutsideModel) -> StateGraph:
             inside = [
                 graph.internal.setdefault((before, did), len(graph.internal)) for before, did in zip(states[1:], within, strict=False)
             ]
-            response = response if choice.guard else model.response(choice, states)
             seen = model.observe if after != state else ()
             graph.edges.append(OutsideTransition(numbers[state], numbers[after], choice, (*steps, *seen), response, tuple(inside)))
     graph.beside = beside.counts
     return graph
+
+
+def encoded(action: Action, values: Values) -> Args:
+    """Return the codes of an action's arguments, the inverse of `OutsideModel.values`."""
+    return tuple(type_.encode(values[name]) for name, type_ in action.parameters.items())
 
 
 class _Beside:

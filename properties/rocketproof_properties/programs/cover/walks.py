@@ -45,13 +45,17 @@ def walk(seen: DrawCounts, profile: str, *, name_server: bool = True, waits: boo
     seen.note([scope, (scope, part.part)])
     state, steps = part.normal(part.start or initial(part.instance)), [*part.prelude]
     for _ in range(seen.chance.randint(_LEAST, _MOST)):
-        offered = {choice: done for choice in part.choices(state) if (done := _steps(part, choice, state, waits=waits)) is not None}
+        offered = {
+            DrawnTransition(part.part, state, choice): done
+            for choice in part.choices(state)
+            if (done := _steps(part, choice, state, waits=waits)) is not None
+        }
         if not offered:
             break
-        taken = seen.rarest([*offered], lambda choice: [DrawnTransition(part.part, state, choice)])  # noqa: B023 - called at once
-        seen.note([DrawnTransition(part.part, state, taken)])
+        taken = seen.rarest([*offered], lambda transition: [transition])
+        seen.note([taken])
         steps += offered[taken]
-        state = part.normal(part.taken(state, taken)[0][-1])
+        state = part.normal(part.taken(state, taken.choice)[0][-1])
     return steps
 
 

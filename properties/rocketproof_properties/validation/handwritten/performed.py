@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from ...brokers.deployment import ValidationTarget
 from ...judging.verdicts import data
 from ...reports.exitcode import exit_code
+from ..validate import Progress
 from .condition import ANY_BROKEN, ShowCondition
 from .programfile import ProgramFile
 from .trial import TrialOutcome, outcomes, perform
@@ -66,7 +67,7 @@ def perform_program(
     fresh: bool = False,
     name_server: str | None = None,
     configure: bool = False,
-    progress: Callable[[str, int, int], None] = lambda what, done, of: None,
+    progress: Progress = lambda what, done, all_: None,
 ) -> PerformedProgram:
     """Perform a program on a target. Histories are written to `folder`. Raises TargetError if the target cannot be set up."""
     trials = perform(program, target, folder, times=times, fresh=fresh, name_server=name_server, configure=configure, progress=progress)

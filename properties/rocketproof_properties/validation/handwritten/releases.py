@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -30,11 +30,13 @@ from ..validate import Progress
 from .answers import differences
 from .condition import ANY_BROKEN, ShowCondition, of_property
 from .programfile import ProgramFile
-from .trial import ProgramTrial, RecordedTrial, perform, read_trial, record_together
+from .trial import ProgramTrial, RecordedTrial, read_trial, record, record_together
 
 FOLDER: Final = Path(".rocketproof") / "bisect"
 _INDEX: Final = "trials.json"
 _VERSION: Final = 1
+PerformOn = Callable[[ProgramFile, str, Path, int], Sequence[ProgramTrial | RecordedTrial]]
+"""Performs a program on a release as often as stated, with histories in a folder. The trials are judged after they are kept."""
 SHOWS, NOT, UNKNOWN = "yes", "no", "unknown"
 _OBSERVE: Final = frozenset({"max_offset", "min_offset", "pull", "stats", "question", "checked"})
 _CHANGE_BROKERS: Final = frozenset({"crash", "restart", "configure", "question", "checked"})
@@ -110,9 +112,7 @@ class BisectResult:
     @property
     def shown(self) -> str:
         """The releases that show it, as ranges of tried releases, such as `4.9.4 to 5.0.0, 5.2.0`; "" if none does."""
-        rows = groupby(self.rows, lambda row: row.shows == SHOWS)
-        ranges = [[row.tried.release for row in group] for shows, group in rows if shows]
-        return ", ".join(each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}" for each in ranges)
+        return ranges((row.tried.release for row in self.rows), {row.tried.release for row in self.rows if row.shows == SHOWS})
 
     @property
     def undecided(self) -> list[str]:
@@ -134,6 +134,12 @@ class BisectResult:
             "without": self.without,
             "exit": self.exit_code,
         }
+
+
+def ranges(tried: Iterable[str], shown: Container[str]) -> str:
+    """Return the `shown` releases as ranges of successive `tried` ones, such as `4.9.4 to 5.0.0, 5.2.0`; "" if there are none."""
+    groups = [[*group] for is_shown, group in groupby(tried, lambda release: release in shown) if is_shown]
+    return ", ".join(each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}" for each in groups)
 
 
 def releases_between(first: str, last: str) -> list[str]:
@@ -160,7 +166,7 @@ def bisect(
     binary: bool = False,
     profile: str | None = None,
     progress: Progress = lambda what, done, all_: None,
-    try_release: Callable[[ProgramFile, str, Path, int], Sequence[ProgramTrial]] | None = None,
+    try_release: PerformOn | None = None,
 ) -> BisectResult:
     """Perform the program on the releases, or with `binary` on as few as needed if each shows it from one release on, or up to one.
 
@@ -290,7 +296,7 @@ def _tried(
     times: int,
     folder: Path,
     profile: str | None,
-    perform_on: Callable[[ProgramFile, str, Path, int], Sequence[ProgramTrial]],
+    perform_on: PerformOn,
     *,
     again: bool,
 ) -> TriedRelease:
@@ -301,17 +307,17 @@ def _tried(
         return TriedRelease(release, judged_by, trials, cached=True)
     with tempfile.TemporaryDirectory(prefix="rocketproof-") as work:
         try:
-            trials = list(perform_on(program, release, Path(work), times))
+            recorded = perform_on(program, release, Path(work), times)
         except TargetError as problem:
             return TriedRelease(release, judged_by, problem=str(problem))
-        _keep(place, trials)
+        _keep(place, recorded)
     return TriedRelease(
-        release, judged_by, [read_trial(program, place / each.history.name, each.seqs, judged_by, each.stopped) for each in trials]
+        release, judged_by, [read_trial(program, place / each.history.name, each.seqs, judged_by, each.stopped) for each in recorded]
     )
 
 
-def _perform(program: ProgramFile, release: str, folder: Path, times: int) -> Sequence[ProgramTrial]:
-    return perform(program, Apache(release), folder, times=times)
+def _perform(program: ProgramFile, release: str, folder: Path, times: int) -> Sequence[RecordedTrial]:
+    return record(program, Apache(release), folder, times=times)
 
 
 def _place(folder: Path, program: ProgramFile, times: int, release: str) -> Path:

@@ -158,9 +158,24 @@ def perform(
     `fresh`: each run has new brokers. `configure`: the target's brokers run already, and their settings may be changed. Raises TargetError,
     InputError.
     """
-    with closing(_runners(program, target, folder, fresh=fresh, name_server=name_server, configure=configure)) as runners:
-        recorded = _recorded(program, runners, folder, times, progress)
+    recorded = record(program, target, folder, times=times, fresh=fresh, name_server=name_server, configure=configure, progress=progress)
     return [read_trial(program, each.history, each.seqs, target.profile, each.stopped) for each in recorded]
+
+
+def record(
+    program: ProgramFile,
+    target: ValidationTarget,
+    folder: Path,
+    *,
+    times: int = 1,
+    fresh: bool = False,
+    name_server: str | None = None,
+    configure: bool = False,
+    progress: Progress = lambda what, done, all_: None,
+) -> list[RecordedTrial]:
+    """Perform the program as `perform` does, without judging the runs."""
+    with closing(_runners(program, target, folder, fresh=fresh, name_server=name_server, configure=configure)) as runners:
+        return _recorded(program, runners, folder, times, progress)
 
 
 def record_together(
@@ -182,8 +197,7 @@ def record_together(
             else:
                 yield program, found.result()
     for program in again:
-        with closing(_runners(program, target, folder, fresh=False, name_server=None, configure=False)) as runners:
-            yield program, _recorded(program, runners, folder, times or program.times)
+        yield program, record(program, target, folder, times=times or program.times)
 
 
 def _recorded(

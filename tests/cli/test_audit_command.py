@@ -230,7 +230,7 @@ def test_a_full_disk(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_stopped_audit_resumes(store: Path, tmp_path: Path) -> None:
-    """Completed files are saved, reported, and not audited again. The final findings are those of an uninterrupted audit."""
+    """Completed files are saved, reported, and not audited again. The final findings equal an uninterrupted audit's."""
     spoil(store, 0), spoil(store, 2)
     plan = command.plan_of("P494", (), 100)
     done: list[str] = []

@@ -1,6 +1,6 @@
 """Rules for every command and option: help, `-`, a folder that does not exist yet, a full disk, a reader that closes the pipe.
 
-The commands and options are those of the application, so a new command is tested or named in `NOT_RUN`.
+The commands and options are read from the application, so a new command is tested or named in `NOT_RUN`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command `promises`: what is promised, and where which release breaks it."""
+"""The command `promises`: prints the promises, and the releases that break them."""
 
 from __future__ import annotations
 

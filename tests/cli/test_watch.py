@@ -38,7 +38,7 @@ PATIENCE = 60
 
 
 class Watching:
-    """A command whose lines are read as they come."""
+    """A running command. Its lines are read as soon as it prints them."""
 
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, "-u", "-m", "rocketproof_properties.commands", "check", "few.py", "--watch", "--witnesses", "w"]
@@ -84,7 +84,7 @@ def watching(tmp_path: Path) -> Iterator[Watching]:
 
 
 def replaced(file: Path, change: Callable[[str], str]) -> None:
-    """Change a file as editors do: the new one takes the place of the old one."""
+    """Change a file as editors do: a new file replaces it."""
     part = file.with_suffix(".part")
     part.write_text(change(file.read_text()))
     part.replace(file)

@@ -1,4 +1,4 @@
-"""The page of the result tables: its columns are those of the code, and its queries run on tables of two audits."""
+"""The page of the result tables lists the columns of the code, and its queries run on tables of two audits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_columns_of_page_are_those_of_the_code() -> None:
 
 
 def columns(schema: pa.Schema) -> list[tuple[str, str, bool]]:
-    """Return names, types and nullability. The names inside a map's type are those of the writer."""
+    """Return names, types and nullability. The writer chooses the names inside a map's type."""
     return [(field.name, "map" if pa.types.is_map(field.type) else str(field.type), field.nullable) for field in schema]
 
 
@@ -32,7 +32,7 @@ def rows(query: str) -> list[tuple[object, ...]]:
 
 
 def test_queries_run_on_tables_of_two_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second run finds what the first one did not."""
+    """Only the second run has a finding."""
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
         fabricate(tmp_path / name, StorePlan(20_000, topics=2, queues=1, bodies=(100, 300), file_size=20_000, queue_file_size=20_000))

@@ -1,4 +1,4 @@
-"""The names and kinds of a header's fields follow from its class and are those of the wire."""
+"""The names and kinds of a header's fields follow from its class and equal the field names on the wire."""
 
 from __future__ import annotations
 

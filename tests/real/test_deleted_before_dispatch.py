@@ -10,10 +10,10 @@ import pytest
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.brokers.connection import TcpConnection
-from rocketproof_properties.brokers.runs.queries import split
 from rocketproof_properties.brokers.runs.waiting import until
 from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import PULL_NOT_FOUND, SUCCESS
+from rocketproof_traces.stored.record import records_in
 
 COMMANDS = ("java", "mvn")
 SECONDS, SOON, LOOK = 10.0, 5.0, 0.02
@@ -60,7 +60,7 @@ def test_record_dispatched_after_deletion_takes_place_of_later_messages(version:
         assert end(topic, 3) == 3
         at_begin = ask("pull", topic=topic, offset=1)
         assert (at_begin.ext_fields or {})["minOffset"] == "1"
-        assert len(list(split(at_begin.body or b""))) == 2
+        assert len(list(records_in(at_begin.body or b""))) == 2
         assert ask("pull", topic=topic, offset=3).code == PULL_NOT_FOUND
         assert end(topic, 4) == 3
         assert end("other", ITEMS) >= ITEMS, "what should keep the dispatcher busy is nowhere"

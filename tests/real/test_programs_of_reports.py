@@ -1,4 +1,4 @@
-"""Programs of bug reports on real releases: the last release that shows the problem still does, and the next one does not."""
+"""Programs of bug reports on real releases: the last affected release shows the problem, and the next release does not."""
 
 from __future__ import annotations
 

@@ -13,10 +13,9 @@ from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.brokers.connection import TcpConnection
 from rocketproof_properties.brokers.deployment import Deployment
 from rocketproof_properties.brokers.inprocess import InProcess
-from rocketproof_properties.brokers.runs.queries import split
 from rocketproof_properties.brokers.runs.waiting import until
 from rocketproof_properties.programs.vocabulary import plain
-from rocketproof_traces.stored.record import record_at
+from rocketproof_traces.stored.record import record_at, records_in
 
 COMMANDS = ("java", "mvn")
 SECONDS, SOON = 5.0, 2.0
@@ -50,7 +49,7 @@ def seen(running: Deployment) -> dict[str, Any]:
             time.sleep(BETWEEN)  # a broker has no clock but the machine's
         end = until(lambda: (ask("max_offset", queue=1).ext_fields or {})["offset"], lambda found: found == "3", SOON, 0.05)
         assert end == "3", "the messages were not dispatched"
-        stored = [present.store_timestamp for data in split(ask("pull").body or b"") if (present := record_at(data, 0)) is not None]
+        stored = [present.store_timestamp for data in records_in(ask("pull").body or b"") if (present := record_at(data, 0)) is not None]
         first, batch, last = stored[0], stored[1], stored[4]
         assert stored == [first, batch, batch, batch, last] and first + 50 < batch < last - 50
         times = {"before": first - 1, "first": first, "behind": first + 1, "batch": batch, "late": batch + 1, "last": last, "end": last + 1}

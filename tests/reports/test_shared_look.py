@@ -1,4 +1,4 @@
-"""Pages of runs and pages of traces look alike: the same colours, the same fonts, the same words for the keys that both have."""
+"""Pages of runs and pages of traces have the same colours and fonts, and the same text for each key that both have."""
 
 import re
 from importlib.resources import files
@@ -9,7 +9,7 @@ REPORTS = files("rocketproof_properties.reports")
 
 
 def variables(style: str) -> dict[str, str]:
-    """Return the colours and fonts that a sheet declares for light and dark pages; what printing changes comes later."""
+    """Return the colours and fonts of a sheet on a screen: the first declaration of each, since those for paper follow."""
     return dict(reversed(re.findall(r"(--[a-z0-9-]+): ([^;]+);", style)))
 
 

@@ -1,4 +1,4 @@
-"""A stand-in for a Spark session: partitions run sequentially in this process, and some attempts are lost or repeated."""
+"""A Spark session for tests: partitions run sequentially in this process, and some attempts are lost or repeated."""
 
 from __future__ import annotations
 

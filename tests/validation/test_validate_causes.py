@@ -1,4 +1,4 @@
-"""Findings of one fault are shown together, those of several are not, and none is omitted."""
+"""Findings of one fault are shown together, findings of different faults separately, and none is omitted."""
 
 from __future__ import annotations
 

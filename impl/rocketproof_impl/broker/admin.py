@@ -102,12 +102,9 @@ class AdminBrokerProcessor:
                     refuse(response, INVALID_PARAMETER, NO_MIXED)
                     return
                 attributes = self._altered(header.topic, change)
-            except MalformedChange as problem:
-                if not self._broker.profile.catches_malformed_attributes:
-                    raise
-                refuse(response, SYSTEM_ERROR, problem.message or "")
-                return
             except JavaError as problem:
+                if isinstance(problem, MalformedChange) and not self._broker.profile.catches_malformed_attributes:
+                    raise
                 refuse(response, SYSTEM_ERROR, problem.message or "")
                 return
         await self._change_topic(header, change, attributes)

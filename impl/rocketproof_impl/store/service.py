@@ -423,12 +423,16 @@ class MessageStore:
         any topic can remove pending transactions (recorded as A-276, with its store). Some releases also destroy the queue of the records
         that end half messages. Later releases keep the queues of all system topics, such as the timers'.
         """
-        kept = (SCHEDULE, OP_HALF_TOPIC) if self._profile.keeps_operations else (SCHEDULE,)
-        keeps_all = self._profile.keeps_system_queues
         for topic, queue_id in list(self.queues.queues):
-            if topic not in topics and topic not in kept and not (keeps_all and is_system_name(topic)):
+            if topic not in topics and not self._keeps_queues(topic):
                 self.queues.destroy(topic, queue_id)
                 self.topic_queue_table.pop(f"{topic}-{queue_id}", None)
+
+    def _keeps_queues(self, topic: str) -> bool:
+        """Return whether the deletion of another topic keeps a topic's queues although the topic is in no table."""
+        if self._profile.keeps_system_queues:
+            return is_system_name(topic)
+        return topic == SCHEDULE or (topic == OP_HALF_TOPIC and self._profile.keeps_operations)
 
     async def deliver_delayed(self) -> int:
         """Deliver the due delayed messages, and in later releases timers (REC-05). Return their number. A slave replicates them from its

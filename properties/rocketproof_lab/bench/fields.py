@@ -14,13 +14,13 @@ from itertools import groupby, permutations
 from typing import Final
 
 from rocketproof_impl.message import parse_properties
+from rocketproof_profiles import PROFILES
 from rocketproof_profiles.releases import line_of, startable, version_key
-from rocketproof_properties.programs.boundaries import context as context_of
-from rocketproof_properties.programs.call import Context, RecordedCall, StoredPlace
+from rocketproof_properties.programs.call import RecordedCall
+from rocketproof_properties.programs.pool import calls, sampled_context
 from rocketproof_properties.programs.program import Program, ProgramOptions, generate
 from rocketproof_properties.programs.requests import batch_items
 from rocketproof_properties.programs.settings import LEGAL, NOT_DRAWN, WITHOUT_EFFECT
-from rocketproof_properties.programs.vocabulary import is_request, request_of
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes
 
@@ -97,13 +97,18 @@ _GROUPS: Final = (
     (r"", "administration outside of the send and store path"),
 )  # fmt: skip
 """The reason for each class of fields without a request in programs, by its name; the first that fits."""
-_OF_BROKERS: Final = re.compile(
-    r"^(RE|REAL|MAX_REC|ORIGIN|DLQ|INNER|CLUSTER|MSG_REGION|TRACE_ON|MIN_|MAX_O|1ST|POP|CK|TRANSACTION_CH|TRAN_P|TIMER_(ENQ|DEQ|OUT|ROLL)|__(CRC|BORN|RMQ)|"
-    r"PROPERTY|E_T|CONSUME_S|PUSH|ARRIVE|INSTANCE|MQ2|TRANSFER|TRANS_|K$|F$|R$|T$|U$|[ ]$|TTL|CORR|BORN_T|BUYER|EXTEND|DUP|MSG_TYPE|UNIT|"
-    r"__transactionId|RECON|REDIRECT|_SYS_MSG_P|__SHARD|TRACE_CONTEXT|TIMER_DELAY_LEVEL|RETRY_TOPIC)"
-)
-
-
+_OF_BROKERS: Final = frozenset({
+    "1ST_POP_TIME", "ARRIVE_TIME", "BORN_TIMESTAMP", "BUYER_ID", "CLUSTER", "CONSUME_START_TIME", "CORRECTION_FLAG", "CORRELATION_ID",
+    "DLQ_ORIGIN_MESSAGE_ID", "DLQ_ORIGIN_TOPIC", "DUP_INFO", "EXTEND_UNIQ_INFO", "E_T", "F", "INNER_BASE", "INNER_MULTI_DISPATCH",
+    "INNER_MULTI_QUEUE_OFFSET", "INNER_NUM", "INSTANCE_ID", "K", "MAX_OFFSET", "MAX_RECONSUME_TIMES", "MIN_OFFSET", "MQ2_FLAG",
+    "MSG_REGION", "MSG_TYPE", "ORIGIN_GROUP", "ORIGIN_MESSAGE_ID", "POP_CK", "POP_CK_OFFSET", "PROPERTY_FORWARD_QUEUE_ID",
+    "PUSH_REPLY_TIME", "R", "REAL_QID", "REAL_TOPIC", "RECONSUME_TIME", "REDIRECT", "REPLY_TO_CLIENT", "RETRY_TOPIC", "T",
+    "TIMER_DELAY_LEVEL", "TIMER_DEQUEUE_MS", "TIMER_ENQUEUE_MS", "TIMER_OUT_MS", "TIMER_ROLL_LABEL", "TIMER_ROLL_TIMES",
+    "TRACE_CONTEXT", "TRACE_ON", "TRANSACTION_CHECK_TIMES", "TRANSFER_FLAG", "TRANS_OFFSET", "TRAN_PREPARED_QUEUE_OFFSET", "TTL", "U",
+    "_SYS_MSG_PRIORITY_", "__BORNHOST", "__CRC32#", "__RMQ.TRANSIENT.", "__RMQ.TRANSIENT.GROUP_SYS_FLAG",
+    "__RMQ.TRANSIENT.TOPIC_SYS_FLAG", "__SHARDINGKEY", "__transactionId__",
+})  # fmt: skip
+"""The properties of messages that a broker or a consumer's client sets."""
 ABSENT: Final = "absent"
 
 
@@ -121,12 +126,11 @@ class SentValues:
         counts = Counter(fields.get(name, ABSENT) for fields in self.requests.get(owner, ()))
         return counts if counts.keys() - {ABSENT} else Counter()
 
-    def pairs(self, owner: str, names: Iterable[str]) -> Mapping[str, set[str]]:
-        """Return for each of these fields the others that have an unusual value in the same request."""
-        found = {name: set[str]() for name in names}
-        usual = {name: self.values(owner, name).most_common(1)[0][0] for name in found}
+    def pairs(self, owner: str, usual: Mapping[str, str]) -> Mapping[str, set[str]]:
+        """Return for each of these fields the others whose value is not the usual one in the same request, if its own is not."""
+        found = {name: set[str]() for name in usual}
         for fields in self.requests[owner]:
-            unusual = [name for name in found if fields.get(name, ABSENT) != usual[name]]
+            unusual = [name for name in usual if fields.get(name, ABSENT) != usual[name]]
             for one, other in permutations(unusual, 2):
                 found[one].add(other)
         return found
@@ -138,23 +142,12 @@ def sent(programs: Iterable[Program], profile: str) -> SentValues:
     for program in programs:
         for config in CONFIGS:
             found.requests[config].append(program.settings)
-        context = context_of(profile)
-        topic = context.names.topic("A")
-        context.known = [StoredPlace(0, 0, True, True, topic), StoredPlace(200, 1, False, True, topic)]
-        for call in _calls(program, context):
+        for call in calls(program.steps, sampled_context(PROFILES[profile])):
             if call.code in HEADERS:
                 found.requests[HEADERS[call.code]].append(call.fields)
             for text in _property_texts(call):
                 found.requests[PROPERTIES].append(parse_properties(text, exact=False))
     return found
-
-
-def _calls(program: Program, context: Context) -> Iterator[RecordedCall]:
-    for step in program.steps:
-        if is_request(step[0]):
-            call = request_of(step, context)
-            if call is not None:
-                yield call
 
 
 def _property_texts(call: RecordedCall) -> Iterator[str]:
@@ -171,7 +164,7 @@ def reason(row: ReleasedField) -> str:
     if row.owner in CONFIGS:
         return NOT_DRAWN.get(row.name) or WITHOUT_EFFECT.get(row.name) or ("" if row.name in LEGAL else _DEFAULT)
     if row.owner == PROPERTIES:
-        return "a broker or a consumer's client sets it" if _OF_BROKERS.match(row.name) else ""
+        return "a broker or a consumer's client sets it" if row.name in _OF_BROKERS else ""
     if row.owner not in HEADERS.values():
         return next(text for pattern, text in _GROUPS if re.search(pattern, row.owner))
     return ""
@@ -193,8 +186,8 @@ def measure(profile: str, count: int, seed: int, *, tell: Tell) -> Iterator[Benc
 
 def _rows(owner: str, fields: Sequence[ReleasedField], found: SentValues) -> Iterator[Bench]:
     counts = {row.name: found.values(owner, row.name) for row in fields}
-    varied = [name for name, values in counts.items() if len(values) > 1]
-    together = found.pairs(owner, varied) if owner in HEADERS.values() and len(varied) > 1 else {}
+    usual = {name: values.most_common(1)[0][0] for name, values in counts.items() if len(values) > 1}
+    together = found.pairs(owner, usual) if owner in HEADERS.values() and len(usual) > 1 else {}
     for row in fields:
         values = sorted(counts[row.name], key=lambda text: (len(text), text))
         yield {
@@ -202,7 +195,7 @@ def _rows(owner: str, fields: Sequence[ReleasedField], found: SentValues) -> Ite
             "name": row.name,
             "releases": f"{row.first} to {row.last}",
             "values": len(values),
-            "pairs": len(together[row.name]) / (len(varied) - 1) if row.name in together else None,
+            "pairs": len(together[row.name]) / (len(usual) - 1) if row.name in together else None,
             "examples": ", ".join(_shown(text) for text in values[:6]),
             "reason": reason(row) if len(values) < 2 else "",
         }

@@ -93,4 +93,4 @@ def _disassembled(paths: Sequence[Path], classes: Sequence[str]) -> tuple[dict[s
             is_constant = "static" in (member[1] or "")
             if is_constant == (owner == PROPERTIES):
                 members[owner].append(member[4] if is_constant else member[3])
-    return parents, {owner: [name for name in names if name] for owner, names in members.items()}
+    return parents, {owner: [name for name in names if name and not name.isspace()] for owner, names in members.items()}

@@ -6,14 +6,12 @@ overlap, lost responses, one-way requests and unread queues make no row, or a ro
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from rocketproof_protocol import fastjson
@@ -48,15 +46,14 @@ from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDU
 from rocketproof_traces.audit.row_rules import Row, row_of
 from rocketproof_traces.audit.store import class_of
 from rocketproof_traces.audit.vocabulary import Class
-from rocketproof_traces.history.exchange import Exchange
-from rocketproof_traces.stored.layout import PHYSICAL_OFFSET_AT
-from rocketproof_traces.stored.record import StoredRecord, record_at
+from rocketproof_traces.history.exchange import Exchange, kept_body, places
+from rocketproof_traces.stored.record import StoredRecord, place_of, record_at, records_in
 
 from .history import OK, BrokerRequest, History, QueueEntry, StoredExchange
 
 _ORDINARY: Final = Class.encode("ordinary")
-_SIZE: Final = Struct(">i")
-_PLACE: Final = Struct(">q")
+_SIZE: Final = 4
+"""Bytes of a record's size."""
 _PULLED: Final = (SUCCESS, PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY, PULL_OFFSET_MOVED)
 _SHORT: Final = 4096
 """The maximum size in bytes of a record that no pull is limited by, if at most eight are asked for."""
@@ -206,9 +203,8 @@ class PromiseFacts:
         queue, most, flags = (number or 0 for number in numbers)
         bounds = [java_long(str(answered.get(name, ""))) for name in ("nextBeginOffset", "minOffset", "maxOffset")]
         offsets = [record.queue_offset for record in records]
-        texts = _bytes(exchange.response or {}) or b""
-        known = {at: record for log in self.history.logs.values() for at, record in self._by_place(log.records).items()}
-        every_size = [record.total_size for log in self.history.logs.values() for record in log.records if record.topic == exchange.topic]
+        texts = kept_body(exchange.response or {}) or b""
+        largest = self._largest.get(exchange.topic, 0)
         return row_of("fetch")(
             found=exchange.code == SUCCESS and bool(texts),
             filtered=not flags & PULL_SUBSCRIBES or fields.get("subscription") != "*",
@@ -219,12 +215,12 @@ class PromiseFacts:
             last=offsets[-1] if offsets else -1,
             consecutive=all(b == a + 1 for a, b in itertools.pairwise(offsets)),
             sameQueue=all(record.topic == exchange.topic and record.queue_id == queue for record in records),
-            unchanged=all(known.get(record.at, record) == record for record in records),
+            unchanged=all(self._anywhere.get(record.at, record) == record for record in records),
             bounded=None not in bounds,
             nextOffset=bounds[0] or 0,
             minOffset=bounds[1] or 0,
             maxOffset=bounds[2] or 0,
-            small=bool(every_size) and max(every_size) <= _SHORT and all(record.total_size <= _SHORT for record in records),
+            small=0 < largest <= _SHORT and all(record.total_size <= _SHORT for record in records),
         )
 
     # Offsets of groups
@@ -300,7 +296,7 @@ class PromiseFacts:
         uncertain = any(each.one_way or each.closed != "ok" or each.strays for each in self.requests)
         kinds = {each.op for each in self.requests} & {"send_back", "end_transaction", "other"}
         batches = any(
-            name in (_bytes(each.request) or b"").decode("latin-1") for each in self.requests if each.op == "batch" for name in _LATE
+            name in (kept_body(each.request) or b"").decode("latin-1") for each in self.requests if each.op == "batch" for name in _LATE
         )
         return not (late or uncertain or kinds or batches or self.crashes)
 
@@ -487,7 +483,7 @@ class PromiseFacts:
 
     def _is_connected(self, request: BrokerRequest) -> bool:
         group = request.properties.get("PGROUP", "")
-        return any(each.op == "heartbeat" and each.code == SUCCESS and group in _producers(each) for each in self.requests)
+        return any(each.op == "heartbeat" and each.code == SUCCESS and group in producers_of(each) for each in self.requests)
 
     # Messages that were sent back
 
@@ -572,7 +568,7 @@ class PromiseFacts:
             if exchange.op != "route" or exchange.code != SUCCESS:
                 continue
             try:
-                data = fastjson.loads(_bytes(exchange.response or {}) or b"{}")
+                data = fastjson.loads(kept_body(exchange.response or {}) or b"{}")
                 named = Counter(str(row["brokerName"]) for row in data["queueDatas"])
                 addresses = {str(row["brokerName"]): row["brokerAddrs"] for row in data["brokerDatas"]}
             except (ValueError, KeyError, TypeError, AttributeError):
@@ -611,11 +607,21 @@ class PromiseFacts:
 
     @cached_property
     def _places(self) -> dict[str, dict[int, StoredRecord]]:
-        return {name: self._by_place(log.records) for name, log in self.history.logs.items()}
+        return {name: {record.at: record for record in log.records} for name, log in self.history.logs.items()}
 
-    @staticmethod
-    def _by_place(records: Sequence[StoredRecord]) -> dict[int, StoredRecord]:
-        return {record.at: record for record in records}
+    @cached_property
+    def _anywhere(self) -> dict[int, StoredRecord]:
+        """The records of all brokers by their places."""
+        return {at: record for records in self._places.values() for at, record in records.items()}
+
+    @cached_property
+    def _largest(self) -> dict[str, int]:
+        """The size in bytes of the largest record of each topic."""
+        sizes: dict[str, int] = {}
+        for log in self.history.logs.values():
+            for record in log.records:
+                sizes[record.topic] = max(record.total_size, sizes.get(record.topic, 0))
+        return sizes
 
     def _at(self, broker: str, place: int) -> StoredRecord | None:
         return self._places.get(broker, {}).get(place)
@@ -626,11 +632,8 @@ class PromiseFacts:
 
 def _place(exchange: StoredExchange, number: int) -> int:
     """Return the place in the id of a message, -1 without one."""
-    ids = [id_ for id_ in exchange.answers[0].fields.get("msgId", "").split(",") if id_]
-    with suppress(ValueError):
-        if number < len(ids) and len(ids[number]) == 32:
-            return int.from_bytes(bytes.fromhex(ids[number])[8:], "big")
-    return -1
+    found = places(exchange.answers[0].fields)
+    return found[number] if number < len(found) else -1
 
 
 def _given(request: BrokerRequest, number: int) -> Mapping[str, str]:
@@ -662,7 +665,7 @@ def _route_brokers(query: Exchange) -> set[str] | None:
     if query.code != SUCCESS:
         return set()
     with suppress(ValueError, KeyError, TypeError, AttributeError):
-        data = fastjson.loads(_bytes(query.response or {}) or b"{}")
+        data = fastjson.loads(kept_body(query.response or {}) or b"{}")
         return {str(row["brokerName"]) for row in data["queueDatas"]}
     return None
 
@@ -670,7 +673,7 @@ def _route_brokers(query: Exchange) -> set[str] | None:
 def _registered_topics(registration: Exchange) -> Collection[str]:
     """Return the topics of a registration; none if they are compressed."""
     with suppress(ValueError, KeyError, TypeError, AttributeError):
-        data = json.loads(_bytes(registration.request) or b"{}")
+        data = json.loads(kept_body(registration.request) or b"{}")
         return set(data["topicConfigSerializeWrapper"]["topicConfigTable"])
     return ()
 
@@ -679,37 +682,21 @@ def _keys(record: StoredRecord) -> Collection[str]:
     return {record.properties.get(UNIQ_KEY, ""), *record.properties.get(KEYS, "").split(" ")} - {""}
 
 
-def _bytes(value: Mapping[str, Any]) -> bytes | None:
-    """Return a recorded body, None if there is none or it was too long to be kept."""
-    body = value.get("body")
-    if isinstance(body, bytes) or body is None:
-        return body
-    with suppress(ValueError):
-        return base64.b64decode(body)
-    return None
-
-
 def _records(exchange: Exchange) -> list[StoredRecord] | None:
     """Return the records in a response's body; None if they cannot be read."""
     response = exchange.response or {}
-    data = _bytes(response)
+    data = kept_body(response)
     if data is None:
         return None if response.get("bodySize") else []
-    found, at = [], 0
-    while at + _SIZE.size <= len(data):
-        (size,) = _SIZE.unpack_from(data, at)
-        one = data[at : at + size] if size > 0 else b""
-        record = record_at(one, _PLACE.unpack_from(one, PHYSICAL_OFFSET_AT)[0]) if len(one) > PHYSICAL_OFFSET_AT + _PLACE.size else None
-        if record is None:
-            return None
-        found.append(record)
-        at += size
-    return found
+    parts = [*records_in(data)]
+    records = [record_at(part, place_of(part)) for part in parts]
+    read = [record for record in records if record is not None]
+    return read if len(read) == len(parts) and len(data) - sum(map(len, parts)) < _SIZE else None
 
 
 def _body_rows(exchange: Exchange, rows: str) -> list[str]:
     with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return [str(row["groupName"]) for row in json.loads(_bytes(exchange.request) or b"{}")[rows]]
+        return [str(row["groupName"]) for row in json.loads(kept_body(exchange.request) or b"{}")[rows]]
     return []
 
 
@@ -717,13 +704,14 @@ def _groups(heartbeat: Exchange) -> list[str]:
     return _body_rows(heartbeat, "consumerDataSet")
 
 
-def _producers(heartbeat: Exchange) -> list[str]:
+def producers_of(heartbeat: Exchange) -> list[str]:
+    """Return the producer groups in a heartbeat; none if its body cannot be read."""
     return _body_rows(heartbeat, "producerDataSet")
 
 
 def _group_of(update: Exchange) -> Mapping[str, Any]:
     with suppress(ValueError, TypeError):
-        data = json.loads(_bytes(update.request) or b"{}")
+        data = json.loads(kept_body(update.request) or b"{}")
         return data if isinstance(data, dict) else {}
     return {}
 

@@ -12,6 +12,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.flags import READ
 from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
+from rocketproof_protocol.properties import RETRY_TOPIC
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_spec.bounds import is_given_up
 from rocketproof_traces.checker.left_out import BUSY
@@ -31,6 +32,7 @@ from ..programs.settings import ALONE, settings_of
 from ..programs.sizes import left_of_file
 from ..programs.vocabulary import Step, arguments
 
+FORGED_RETRY: Final = "a client that sets the property by which a retried message is recognized"
 HELD: Final = "a pull that is held for a one-way caller"
 
 
@@ -92,6 +94,8 @@ def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histo
         if request.kind in ("send", "batch"):
             delayed, half = _positive(request.properties), java_boolean(request.properties.get("TRAN_MSG")) and request.kind == "send"
             conditions_met |= {name for name, is_so in _KINDS.items() if is_so == (delayed, half)}
+            if RETRY_TOPIC in request.properties:
+                conditions_met.add(FORGED_RETRY)
             if not request.properties.keys().isdisjoint(TIMES):
                 conditions_met.add(about.TIMED)
             if half and delayed:

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rocketproof_protocol.properties import RETRY_TOPIC
-
 from ..catalogue import conditions as about
 from ..catalogue.promises.broken import known_breach
 from ..catalogue.promises.promise import Promise
 from ..catalogue.promises.statements import promises
-from .exchanges import ProgramExchanges
+from .exchanges import FORGED_RETRY, ProgramExchanges
 from .verdicts import Expected, JudgeResult, ProgramFinding
 
 UNREADABLE: Final = frozenset({*about.UNREAD, about.TOO_LARGE})
 """Conditions under which records cannot be read."""
-
-FORGED: Final[Mapping[str, str]] = {"PRO-57": RETRY_TOPIC}
-"""The property by which a promise recognizes what a broker has stored. Where a client sets it, the promise is not judged."""
+LEFT_OPEN: Final[Mapping[str, str]] = {"PRO-57": FORGED_RETRY}
+"""The condition under which a program does not decide a promise."""
 
 
 def judge_promises(program: ProgramExchanges, claims: Mapping[str, tuple[bool, Expected, str]], texts: Mapping[str, str]) -> JudgeResult:
@@ -49,8 +46,7 @@ def judge_promises(program: ProgramExchanges, claims: Mapping[str, tuple[bool, E
 
 
 def _violation(promise: Promise, program: ProgramExchanges, texts: Mapping[str, str]) -> str | None:
-    forged = FORGED.get(promise.id)
-    if forged is not None and any(forged in str(exchange.fields.get("properties")) for exchange in program.history.exchanges):
+    if LEFT_OPEN.get(promise.id) in program.conditions:
         return None
     if promise.own is not None:
         return promise.own.check(program.stored.whole)

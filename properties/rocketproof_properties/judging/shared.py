@@ -13,7 +13,6 @@ A topic is not judged if its state depends on more than these requests:
 
 - on brokers that were not started for the run;
 - if a program filled a topic that the broker fills by itself;
-- on when half messages are checked, which creates and fills one topic;
 - if a missing topic was created from a program's own template.
 """
 
@@ -30,7 +29,7 @@ from typing import Any, Final
 from rocketproof_profiles import PROFILES, Profile, classify
 from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, TEMPLATES
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, TEMPLATES
 from rocketproof_traces.checker.findings import UnexplainedEvent
 from rocketproof_traces.checker.histories import PartitionVerdict, cluster_of, judge_partition
 from rocketproof_traces.checker.partition import UNREADABLE, HistoryPartition, Survey, commits, default_of, partition_of
@@ -112,7 +111,6 @@ def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
 
     exchanges = [timed(each) for each in requests_of(parsed.recorded) if each.broker == parsed.broker and counts(each)]
     exchanges += _topic_reads(parsed, times)
-    exchanges = [exchange for exchange in exchanges if commits(exchange) or exchange.topic != CHECK_MAX_TIME_TOPIC]
     if not any(exchange.op in JUDGED for exchange in exchanges):
         return None
     mark = names.prefix.removesuffix(f"{names.number}-")

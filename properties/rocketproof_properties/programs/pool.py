@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from rocketproof_profiles import Profile
 
 from . import boundaries
-from .call import StoredPlace
+from .call import Context, RecordedCall, StoredPlace
 from .measures import SENDS, MeasuredRequest, records_bytes
 from .phrase import Phrase
 from .phrases import OF_BROKERS
@@ -49,14 +49,25 @@ def _bounded(boundary: boundaries.Boundary, side: int, profile: Profile) -> Phra
     return Phrase(" ".join(where), drawn, where, lasting, boundary.large, unread=" ".join(lost), needs=boundary.needs)
 
 
-def requests(steps: Iterable[Step], profile: Profile) -> Iterator[MeasuredRequest]:
-    """Yield the requests of the steps as they would be measured, without sending them."""
+def sampled_context(profile: Profile) -> Context:
+    """Return a context in which a half message and an ordinary message were acknowledged, for steps that are not performed."""
     context = boundaries.context(profile.name)
     context.known = [StoredPlace(0, 0, True, True, context.names.topic("A")), StoredPlace(200, 1, False, True, context.names.topic("A"))]
+    return context
+
+
+def calls(steps: Iterable[Step], context: Context) -> Iterator[RecordedCall]:
+    """Yield the requests that the steps become in a context."""
     for step in steps:
         call = request_of(step, context) if is_request(step[0]) else None
-        if call is None:
-            continue
+        if call is not None:
+            yield call
+
+
+def requests(steps: Iterable[Step], profile: Profile) -> Iterator[MeasuredRequest]:
+    """Yield the requests of the steps as they would be measured, without sending them."""
+    context = sampled_context(profile)
+    for call in calls(steps, context):
         request = boundaries.measured(call, profile, free=context.free(call.to))
         yield request
         if request.op in SENDS:

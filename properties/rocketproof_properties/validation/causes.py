@@ -4,7 +4,8 @@ A *difference* is described without the program that shows it: a rejection that 
 response, a topic or a record. The smallest programs were repeated on the target, so they confirm a cause. A finding's cause is, in this
 order:
 
-- The difference that the finding states itself. A queue id that is legal by the topic's actual entry follows from that entry.
+- The difference that the finding states itself, if the reference implementation finds it too. A queue id that is legal by the topic's
+  actual entry follows from that entry.
 - The difference of the same request, or of the same field, in its smallest program.
 - The first difference in its smallest program.
 - For a program that the reference implementation cannot follow, the difference that other programs show with the same guard.
@@ -79,7 +80,8 @@ def _cause(verdict: ProgramFinding, program: SmallestProgram | None, known: Sequ
     if program is None:
         return f"{verdict.property} by {verdict.judge}"
     if program.differences:
-        return _of_entry(verdict) or program.own or program.differences[0]
+        entry = _of_entry(verdict)
+        return entry if entry in program.differences else program.own or program.differences[0]
     alike = {other.guards[verdict.guard] for other in known if verdict.guard in other.guards}
     return alike.pop() if len(alike) == 1 else verdict.guard or f"{verdict.property} by {verdict.judge}"
 
@@ -109,7 +111,7 @@ def _smallest(finding: ValidationFinding, folder: Path, profile: str) -> Smalles
     if not (finding.reproduced and finding.program.steps and path.is_file()):
         return None
     history = load(path)
-    judged = judge(history, path, profile)
+    judged = judge(history, path, profile, ("specification",))  # it alone names guards
     compared = differences(history, PROFILES[profile])
     described = [_described(difference, compared, history) for difference in compared]
     of_request: dict[int, str] = {}

@@ -20,13 +20,13 @@ from rocketproof_protocol.numbers import java_int
 from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_spec.bounds import DELAYS
-from rocketproof_traces.stored.record import record_at
+from rocketproof_traces.stored.record import born_of, place_of, record_at
 
 from ..brokers.comeback import come_back
 from ..brokers.connection import TcpConnection
 from ..brokers.deployment import Deployment
 from ..brokers.runs.parsed import load
-from ..brokers.runs.queries import READER, born_of, offset_of, place_of, response_data
+from ..brokers.runs.queries import READER, offset_of, response_data
 from ..brokers.runs.readback import SECONDS, Reader, keys_of, width
 from ..brokers.runs.recording import HistoryRecorder, wall
 from ..brokers.runs.waiting import until

@@ -47,6 +47,7 @@ _USUAL: Final[Mapping[str, str]] = {
 _HIDDEN_FIELDS: Final = frozenset({"producerGroup", "bornTimestamp", "topic", "group", "originMsgId", "originTopic", "clientID"})
 _ANSWERED: Final = ("queueId", "queueOffset", "offset", "timestamp")
 _UNPRINTED: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_RUN: Final = re.compile(r"(.)\1{40,}")
 _PARTED: Final = {"\x01": "=", "\x02": " "}
 
 
@@ -250,8 +251,12 @@ def _entries(profile: str) -> Mapping[str, SuiteEntry]:
 
 
 def _shortly(value: Any) -> str:
-    """Return an argument of a step; a long run of one character is shortened."""
-    return re.sub(r"(.)\1{40,}", lambda run: f"{run[1] * 3}… ({len(run[0])} times {run[1]!r})", repr(value))
+    """Return an argument of a step, with long runs of one character shortened."""
+    return _RUN.sub(_shortened, repr(value))
+
+
+def _shortened(run: re.Match[str]) -> str:
+    return f"{run[1] * 3}… ({len(run[0])} times {run[1]!r})"
 
 
 def _happened(item: Event) -> str:
@@ -264,7 +269,7 @@ def _readable(value: Any) -> str:
     text = str(value)
     for sign, shown in _PARTED.items():
         text = text.replace(sign, shown)
-    text = re.sub(r"(.)\1{40,}", lambda run: f"{run[1] * 3}… ({len(run[0])} times {run[1]!r})", text.strip())
+    text = _RUN.sub(_shortened, text.strip())
     return repr(text) if not text or text != text.strip() or " " in text else text
 
 

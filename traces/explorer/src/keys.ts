@@ -96,15 +96,15 @@ function times(count: number, job: () => void): void {
 /** Open the actions and put the focus on the next or previous action that the trace does not take. */
 function chooseOther(walker: Walker, way: 1 | -1): void {
   walker.store.set({ panel: "actions" });
-  requestAnimationFrame(() => focusOther(way) || walker.say("No other action can happen here.")); // when the panel is drawn
+  requestAnimationFrame(() => focusOther(walker, way)); // after the panel is drawn
 }
 
-function focusOther(way: 1 | -1): boolean {
+function focusOther(walker: Walker, way: 1 | -1): void {
   const others = [...document.querySelectorAll<HTMLElement>(".actions-panel .instance:not(.taken) .follow, .actions-panel .choice summary")].filter((one) => one.offsetParent !== null);
+  if (!others.length) return walker.say("No other action can happen here.");
   const now = others.indexOf(document.activeElement as HTMLElement);
   const next = now < 0 ? (way > 0 ? 0 : others.length - 1) : (now + way + others.length) % others.length;
   others[next]?.focus();
-  return others.length > 0;
 }
 
 const TYPED = "input:not([type=checkbox]), textarea, select, [contenteditable]";
@@ -113,6 +113,15 @@ const TYPED = "input:not([type=checkbox]), textarea, select, [contenteditable]";
 export function typing(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement | null;
   return event.ctrlKey || event.metaKey || event.altKey || Boolean(target?.closest?.(TYPED)) || document.querySelector("dialog[open]") !== null;
+}
+
+/** Let Esc clear a search box and leave it. */
+export function leaveSearch(clear: () => void): (event: KeyboardEvent) => void {
+  return (event) => {
+    if (event.key !== "Escape") return;
+    clear();
+    (event.currentTarget as HTMLElement).blur();
+  };
 }
 
 /** Listen for keys of a page, and for dark or light; returns the function that ends it. */

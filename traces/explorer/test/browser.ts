@@ -83,72 +83,96 @@ export async function press(page: Page, ...keys: string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
 }
 
-/** Wait until an element says what is expected. */
-export async function says(page: Page, selector: string, wanted: RegExp): Promise<void> {
+/** Read a text until it matches; returns the last one read. */
+async function until(page: Page, wanted: RegExp, read: () => Promise<string>): Promise<string> {
   let text = "";
   for (const end = Date.now() + WAIT; Date.now() < end; await page.waitForTimeout(30)) {
-    text = await textOf(page, selector);
-    if (wanted.test(text)) return;
+    text = await read();
+    if (wanted.test(text)) break;
   }
-  assert.match(text, wanted);
+  return text;
 }
 
-/** What one press of Tab reaches. */
+/** Wait until an element shows the expected text. */
+export async function says(page: Page, selector: string, wanted: RegExp): Promise<void> {
+  assert.match(await until(page, wanted, () => textOf(page, selector)), wanted);
+}
+
+/** Wait until the browser has drawn the page: the second frame begins after the first is drawn. */
+export function drawn(page: Page): Promise<void> {
+  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+}
+
+/** The element that has the focus. */
 interface Stop {
   what: string;
   name: string;
   ring: boolean; // a reader sees that it has the focus
   inSight: boolean;
+  again: boolean; // Tab has reached it before
 }
 
-/** Go through a page with Tab, to its end or `most` stops; each has a name and a ring and is in sight. Returns their names. */
-export async function stops(page: Page, most = 250): Promise<string[]> {
+const MOST = 250; // presses of Tab
+
+/** The element that has the focus; null if none has. Marks it. */
+function stop(page: Page): Promise<Stop | null> {
+  return page.evaluate((): Stop | null => {
+    const one = document.activeElement as HTMLElement | null;
+    if (!one || one === document.body) return null;
+    const again = one.hasAttribute("data-stop");
+    one.setAttribute("data-stop", "");
+    const style = getComputedStyle(one);
+    const { left, top, width, height } = one.getBoundingClientRect();
+    const at = document.elementFromPoint(Math.min(left + Math.min(width, 20) / 2, innerWidth - 1), Math.min(top + Math.min(height, 12) / 2, innerHeight - 1));
+    const name = one.getAttribute("aria-label") || [...((one as HTMLInputElement).labels ?? [])].map((label) => label.textContent).join(" ") || one.textContent || one.title;
+    return {
+      what: one.outerHTML.slice(0, 120),
+      name: name.replace(/\s+/g, " ").trim(),
+      ring: style.outlineStyle !== "none" && Number.parseFloat(style.outlineWidth) >= 1,
+      inSight: at !== null && (one.contains(at) || at.contains(one)),
+      again,
+    };
+  });
+}
+
+/** Press Tab to the end of a page. Each element reached has a name and a ring and is in sight. Returns their names. */
+export async function stops(page: Page): Promise<string[]> {
   const names: string[] = [];
   await page.evaluate(() => document.querySelectorAll("[data-stop]").forEach((one) => one.removeAttribute("data-stop")));
-  for (let k = 0; k < most; k++) {
+  for (let k = 0; k < MOST; k++) {
     await page.keyboard.press("Tab");
-    const stop = await page.evaluate((): Stop | null => {
-      const one = document.activeElement as HTMLElement | null;
-      if (!one || one === document.body || one.hasAttribute("data-stop")) return null;
-      one.setAttribute("data-stop", "");
-      const style = getComputedStyle(one);
-      const { left, top, width, height } = one.getBoundingClientRect();
-      const at = document.elementFromPoint(Math.min(left + Math.min(width, 20) / 2, innerWidth - 1), Math.min(top + Math.min(height, 12) / 2, innerHeight - 1));
-      const name = one.getAttribute("aria-label") || [...((one as HTMLInputElement).labels ?? [])].map((label) => label.textContent).join(" ") || one.textContent || one.title;
-      return { what: one.outerHTML.slice(0, 120), name: name.replace(/\s+/g, " ").trim(), ring: style.outlineStyle !== "none" && Number.parseFloat(style.outlineWidth) >= 1, inSight: at !== null && (one.contains(at) || at.contains(one)) };
-    });
-    if (!stop) return names;
-    assert.ok(stop.name, `it has no name: ${stop.what}`);
-    assert.ok(stop.ring, `nothing shows that it has the focus: ${stop.what}`);
-    assert.ok(stop.inSight, `it has the focus and is not in sight: ${stop.what}`);
-    names.push(stop.name);
+    const reached = await stop(page);
+    if (!reached || reached.again) return names;
+    assert.ok(reached.name, `it has no name: ${reached.what}`);
+    assert.ok(reached.ring, `nothing shows that it has the focus: ${reached.what}`);
+    assert.ok(reached.inSight, `it has the focus and is not in sight: ${reached.what}`);
+    names.push(reached.name);
   }
   return names;
 }
 
-/** Press Tab until what has the focus has a name that matches. */
-export async function tabTo(page: Page, wanted: RegExp, most = 250): Promise<void> {
-  for (let k = 0; k < most; k++) {
+/** Press Tab until the focused element has a name that matches. */
+export async function tabTo(page: Page, wanted: RegExp): Promise<void> {
+  for (let k = 0; k < MOST; k++) {
     await page.keyboard.press("Tab");
     if (wanted.test(await focused(page))) return;
   }
   assert.fail(`Tab does not reach ${wanted}`);
 }
 
-/** The name of what has the focus; "" if that is nothing. */
-export function focused(page: Page): Promise<string> {
-  return page.evaluate(() => {
-    const one = document.activeElement;
-    return !one || one === document.body ? "" : (one.getAttribute("aria-label") || one.textContent || "").replace(/\s+/g, " ").trim();
-  });
+/** The name of the focused element; "" if there is none. */
+async function focused(page: Page): Promise<string> {
+  return (await stop(page))?.name ?? "";
 }
 
-/** Wait until what has the focus has a name that matches. */
+/** Wait until the focused element has a name that matches. */
 export async function focusIs(page: Page, wanted: RegExp): Promise<void> {
-  let name = "";
-  for (const end = Date.now() + WAIT; Date.now() < end; await page.waitForTimeout(30)) {
-    name = await focused(page);
-    if (name && wanted.test(name)) return;
-  }
-  assert.fail(`“${name}” has the focus, and not ${wanted}`);
+  const name = await until(page, wanted, () => focused(page));
+  assert.match(name, wanted, `“${name}” has the focus, and not ${wanted}`);
+}
+
+/** Take the focus from the element that has it. */
+export async function unfocus(page: Page): Promise<void> {
+  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+  await drawn(page);
 }

@@ -28,6 +28,13 @@ function measure({ smallest, palest, places }: { smallest: number; palest: numbe
     styles.set(one, known);
     return known;
   };
+  /** An element and the elements around it. */
+  const outwards = (of: Element): Element[] => {
+    const all: Element[] = [];
+    for (let one: Element | null = of; one; one = one.parentElement) all.push(one);
+    return all;
+  };
+  const isDrawn = (one: Element): boolean => one instanceof SVGElement;
   const called = (one: Element): string => {
     const classes = [...one.classList].map((name) => `.${name}`).join("");
     const text = (one.textContent ?? "").replace(/\s+/g, " ").trim().slice(0, 50);
@@ -47,11 +54,11 @@ function measure({ smallest, palest, places }: { smallest: number; palest: numbe
   /** The part of a box that no element around it cuts off. */
   const visible = (of: Element, box: Box): Box => {
     let part = crossing(box, { left: 0, top: 0, right: innerWidth, bottom: innerHeight });
-    for (let around: Element | null = of; around && !isEmpty(part); around = around.parentElement) {
+    for (const around of outwards(of)) {
       const style = styleOf(around);
       if (style.visibility === "hidden" || style.display === "none") return { left: 0, top: 0, right: 0, bottom: 0 };
       if (style.overflowX !== "visible" || style.overflowY !== "visible") part = crossing(part, around.getBoundingClientRect());
-      if (style.position === "fixed" || around === dialog) break;
+      if (isEmpty(part) || style.position === "fixed" || around === dialog) break;
     }
     return part;
   };
@@ -81,23 +88,18 @@ function measure({ smallest, palest, places }: { smallest: number; palest: numbe
   /** The colour behind an element's text; text of a drawing stands on the shape before it. */
   const paper = (of: Element): number[] => {
     const layers: number[][] = [];
-    if (of instanceof SVGElement) {
+    if (isDrawn(of)) {
       const shape = of.parentElement?.querySelector("rect");
       if (shape) layers.push(rgba(styleOf(shape).fill));
     }
-    for (let around: Element | null = of; around; around = around.parentElement) layers.push(rgba(styleOf(around).backgroundColor));
+    layers.push(...outwards(of).map((around) => rgba(styleOf(around).backgroundColor)));
     return layers.reverse().reduce((below, top) => over(top, below), rgba(styleOf(root).colorScheme === "dark" ? "#000" : "#fff"));
   };
-  const opacity = (of: Element): number => {
-    let all = 1;
-    for (let around: Element | null = of; around; around = around.parentElement) all *= Number(styleOf(around).opacity);
-    return all;
-  };
+  const opacity = (of: Element): number => outwards(of).reduce((all, around) => all * Number(styleOf(around).opacity), 1);
   /** Whether an element shows all of its text elsewhere: in its title, or in the panel that its line opens. */
   const readable = (one: Element): boolean => one.closest("[title]") !== null || one.closest("[role=option]") !== null || one.parentElement?.querySelector(":scope > title") != null;
 
-  const drawn = (one: Element): boolean => one instanceof SVGElement;
-  const filled = (one: Element): string => (drawn(one) ? styleOf(one).fill.replace("none", "transparent") : styleOf(one).backgroundColor);
+  const filled = (one: Element): string => (isDrawn(one) ? styleOf(one).fill.replace("none", "transparent") : styleOf(one).backgroundColor);
 
   const texts: { of: Element; box: Box }[] = [];
   const walk = document.createTreeWalker(dialog ?? document.body, NodeFilter.SHOW_TEXT);
@@ -111,16 +113,16 @@ function measure({ smallest, palest, places }: { smallest: number; palest: numbe
     const style = styleOf(of);
     const size = Number.parseFloat(style.fontSize);
     if (size < smallest) found.push(`${size} pixels: ${called(of)}`);
+    const scrolls = outwards(of).some((one) => /auto|scroll/.test(styleOf(one).overflowX));
     for (const { rect, part } of places ? shown : []) {
       const cut = rect.right - part.right > 2 && part.right < innerWidth - 1;
-      const scrolls = [of, ...(function* (): Generator<Element> { for (let around = of.parentElement; around; around = around.parentElement) yield around; })()].some((one) => /auto|scroll/.test(styleOf(one).overflowX));
       if (cut && !scrolls && !readable(of)) found.push(`cut off at the side: ${called(of)}`);
       texts.push({ of, box: part });
     }
-    const seen = style.fill !== "none" && of instanceof SVGElement ? style.fill : style.color;
+    const ink = rgba(style.fill !== "none" && isDrawn(of) ? style.fill : style.color);
     const back = paper(of);
-    const ratio = contrast(over(rgba(seen), back, (rgba(seen)[3] ?? 1) * opacity(of)), back);
-    if (ratio < palest && !of.closest(":disabled, .dim")) found.push(`contrast ${ratio.toFixed(2)}: ${called(of)}`);
+    const ratio = contrast(over(ink, back, (ink[3] ?? 1) * opacity(of)), back);
+    if (ratio < palest && !of.closest(".dim")) found.push(`contrast ${ratio.toFixed(2)}: ${called(of)}`);
   }
 
   for (const [k, one] of texts.entries()) {
@@ -131,7 +133,7 @@ function measure({ smallest, palest, places }: { smallest: number; palest: numbe
       const at = document.elementsFromPoint((both.left + both.right) / 2, (both.top + both.bottom) / 2);
       const covered = (what: Element): boolean => {
         const place = at.findIndex((each) => each === what || what.contains(each));
-        return at.slice(0, place < 0 ? at.length : place).some((each) => !each.contains(what) && rgba(filled(each))[3] === 1 && what.compareDocumentPosition(each) & (drawn(each) ? Node.DOCUMENT_POSITION_FOLLOWING : ~0));
+        return at.slice(0, place < 0 ? at.length : place).some((each) => !each.contains(what) && rgba(filled(each))[3] === 1 && what.compareDocumentPosition(each) & (isDrawn(each) ? Node.DOCUMENT_POSITION_FOLLOWING : ~0));
       };
       if (covered(one.of) || covered(other.of)) continue;
       found.push(`over each other: ${called(one.of)} and ${called(other.of)}`);

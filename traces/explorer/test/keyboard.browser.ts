@@ -1,9 +1,9 @@
-// A keyboard is enough: each page is walked with Tab, arrows, Enter and the keys of the help; the focus is seen, has a name and is never lost.
+// All pages without a mouse: Tab, arrows, Enter and the keys of the help. The focused element is visible and has a name, and the focus is never lost.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { Bench, focusIs, press, says, stops, tabTo } from "./browser";
+import { Bench, focusIs, press, says, stops, tabTo, unfocus } from "./browser";
 import { hazard, history, trace } from "./example";
 import { serve, type Served } from "./server";
 
@@ -30,8 +30,7 @@ for (const size of [{ width: 390, height: 844 }, { width: 1280, height: 800 }]) 
           const names = await stops(page);
           for (const wanted of [/^Trace$/, /^Search the steps$/, /^Steps of the trace/, /^Actions/]) assert.ok(names.some((name) => wanted.test(name)), `${wanted} in ${names}`);
           assert.deepEqual(await places(page), before);
-          await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
-          await page.waitForTimeout(50);
+          await unfocus(page);
         }
         await says(page, ".step-number", /step 76 of 76/);
       },

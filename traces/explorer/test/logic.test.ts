@@ -16,6 +16,7 @@ import { found, readQuery } from "../src/search";
 import { timelineOf } from "../src/timeline";
 import { changedRows, lively, treeOf } from "../src/tree";
 import { namesOf, text } from "../src/values";
+import { widthsOf } from "../src/widths";
 import { history, trace } from "./example";
 
 const names = new Map([["Broker", ["broker-a", "broker-b"]]]);
@@ -217,4 +218,13 @@ test("on the time line operations of one client do not cover each other, and the
     before = point.at;
   }
   assert.ok(bars.find((bar) => bar.operation.id === 2)?.open);
+});
+
+test("columns of steps: values and lanes give way in a narrow list, and lines wrap unless there are many", () => {
+  assert.deepEqual(widthsOf(1200, 300, 12, 2, true), { narrow: false, wrapped: false, inside: false, template: "50px 300px minmax(0, 1fr) 88px 88px 92px" });
+  assert.deepEqual(widthsOf(1000, 300, 12, 1, true), { narrow: false, wrapped: true, inside: false, template: "50px 300px minmax(0, 1fr) 88px 92px" });
+  assert.deepEqual(widthsOf(800, 300, 12, 1, true), { narrow: false, wrapped: true, inside: true, template: "50px 300px minmax(0, 1fr) 92px" });
+  assert.deepEqual(widthsOf(390, 300, 12, 1, true), { narrow: true, wrapped: true, inside: true, template: "50px 0px minmax(0, 1fr) 72px" });
+  assert.deepEqual(widthsOf(390, 300, 1500, 1, false), { narrow: true, wrapped: false, inside: false, template: "77px 0px minmax(0, 1fr) 56px 72px" });
+  assert.equal(widthsOf(Infinity, 300, 5, 9, true).wrapped, false);
 });

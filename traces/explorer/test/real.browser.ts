@@ -1,4 +1,4 @@
-// The pages of the real commands: what ROCKETPROOF names is started, and a newcomer walks in the explorer and in the page of a run. Without it this is left out.
+// The pages of the real commands: the tests start the command that ROCKETPROOF names, and walk in its explorer and in its page of a run. Without it they are skipped.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { after, before, test } from "node:test";
-import { Bench, focusIs, press, says, stops, tabTo, WIDTHS } from "./browser";
+import { Bench, focusIs, press, says, stops, tabTo, unfocus, WIDTHS } from "./browser";
 import { faults } from "./faults";
 
 const command = process.env["ROCKETPROOF"];
@@ -174,7 +174,7 @@ test("the page of a run and its traces: readable at all widths, walked without a
       await says(page, "#shown", /^0 of/);
       await press(page, "Escape", "f", "n");
       await focusIs(page, /./);
-      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+      await unfocus(page);
       await page.reload();
       await tabTo(page, link);
       await press(page, "Enter");

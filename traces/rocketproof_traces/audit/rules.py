@@ -67,8 +67,11 @@ class Rule:
     - `topic`: a topic in topics.json; `table`: topics.json as a whole.
     - a kind of `joined`.
 
-    Or the rows of a history: an `exchange`, an `id` in a response, a record that a request has `kept`, a `counter` of a queue, a `count` of
-    messages, a `route`, a `place`, or a kind of `promised`.
+    Or the rows of a history:
+
+    - `exchange`: a request; `id`: an id in a response; `kept`: a record and the request that stored it.
+    - `counter`: a queue; `count`: the messages of a topic; `route`: the entries of a broker in a route; `place`: the place of a record.
+    - a kind of `promised`.
     """
 
     claim: Property

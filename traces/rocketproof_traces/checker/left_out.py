@@ -36,7 +36,7 @@ def reason(exchange: Exchange, profile: Profile) -> str:
         return exchange.reason or ("updates of a slave" if exchange.code and SLAVE in exchange.remark else "")
     if exchange.op == "max_offset" and exchange.code == 0 and exchange.answered("offset") is None:
         return "answers without their value"
-    if exchange.op == "max_offset" and exchange.topic == CHECK_MAX_TIME_TOPIC:
+    if exchange.op in ("max_offset", "topic_config") and exchange.topic == CHECK_MAX_TIME_TOPIC:
         return "half messages that were asked about too often"
     if exchange.op == "max_offset" and exchange.code != 0:
         return f"max_offset answered with code {exchange.code}"

@@ -278,8 +278,8 @@ def partition_of(
 ) -> HistoryPartition:
     """Return the partition of these topics.
 
-    `exchanges` are the requests about them and `snapshots` the broker's reports of its topics, both in order. Of the reports only these
-    topics, their defaults and the template count. `alone`: no request names another topic of the broker.
+    `exchanges` are the requests about them and `snapshots` the broker's reports of its topics, both in order. In the reports only
+    these topics, their defaults and the template count. `alone`: no request names another topic of the broker.
     """
     if survey.recorded:
         return HistoryPartition(broker, topics, list(exchanges), recorded=True)

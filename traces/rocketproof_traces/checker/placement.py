@@ -87,7 +87,7 @@ Values = dict[str, Any]
 class AnsweredRecord:
     """A record that an answer names.
 
-    `kind` and `offset` are those of the record, `times` is the number of its retries. `level` is its delay level, None if that is not a
+    `kind` and `offset` describe the record, `times` is the number of its retries. `level` is its delay level, None if that is not a
     number. `topic` is the topic that it is stored in, None if unknown. A half message has the `group` of its producer, and in `real` the
     topic and the queue that it is for.
 
@@ -144,7 +144,7 @@ def _names_time(exchange: Exchange) -> bool:
 def timing_of(exchange: Exchange, profile: Profile, level: int | None, kind: str) -> tuple[bool | None, str]:
     """Return whether 5.x stores a message in its timer topic (None if unknown), and the flaw for which it rejects it.
 
-    The properties decide. Where they do not, because the time of day or the presence of a timer wheel matters, the answer decides.
+    The properties decide. If they depend on the time of day or the presence of a timer wheel, the answer decides.
     """
     items = exchange.properties
     named = next((name for name in _TIMED if name in items), None)
@@ -183,8 +183,10 @@ def placement_of(exchange: Exchange, profile: Profile, cluster: str) -> Values:
 
 
 def possible_placements(exchange: Exchange, profile: Profile, cluster: str, *, sure: bool) -> list[Values]:
-    """Return the possible facts for a send; `sure` as in `is_dead_letter`. Where a dead letter keeps its new level, it is stored even if
-    the text of its old level is not a number (DLQ-04)."""
+    """Return the possible facts for a send; `sure` as in `is_dead_letter`.
+
+    A dead letter that keeps its new level is stored even if the text of its old level is not a number (DLQ-04).
+    """
     placement = placement_of(exchange, profile, cluster)
     if placement["timed"] is None:
         return [placement | {"timed": timed} for timed in (False, True)]
@@ -251,7 +253,7 @@ def transaction_end(exchange: Exchange) -> str:
 
 
 def topics_of(exchange: Exchange) -> list[str]:
-    """Return the topics that a request's record may be stored in, apart from the one it names."""
+    """Return the topics that a request's record may be stored in, without the topic that it names."""
     if exchange.op == "send_back":
         topic = RETRY_PREFIX + str(exchange.fields.get("group", ""))
         return [topic, DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX), SCHEDULE]
@@ -276,11 +278,10 @@ def subject_of(exchange: Exchange) -> str | None:
 
 
 def linked_topics(exchange: Exchange) -> list[str] | None:
-    """Return the topics that are judged together with a request's own topic, because its record is stored there or comes from there. An
-    inner batch has none.
+    """Return the topics that are judged together with a request's own topic: its record is stored in them or was read from them.
 
     Return None for a request whose record is stored where requested, and for a request that neither has a record nor commits an offset.
-    Records on a delay level are judged by each partition separately.
+    An inner batch has no such topics. Records on a delay level are judged by each partition separately.
     """
     if exchange.op in PROGRESS:
         return [] if "topic" in exchange.fields else None
@@ -374,7 +375,7 @@ def answered_records(exchange: Exchange, profile: Profile) -> Iterable[tuple[int
 
 def _level_in_batch(text: str, exchange: Exchange, profile: Profile) -> int | None:
     """BAT-04: the delay level of a message of a batch with these properties, None if it is not a number. Properties appended by the send
-    take precedence. Where no separator comes between, the message's last property continues into the appended text."""
+    take precedence. Without a separator, the message's last property continues into the appended text."""
     level = properties_of(text).get(DELAY)
     if profile.batch_properties and DELAY in exchange.properties:
         level = exchange.properties[DELAY]
@@ -387,7 +388,7 @@ def _level_in_batch(text: str, exchange: Exchange, profile: Profile) -> int | No
 
 
 def _flaw(exchange: Exchange, profile: Profile, cluster: str, level: int | None, *, half: bool) -> str:
-    """Return the flaw for which a send is rejected, as far as its header and its body decide. Where they do not, its answer decides."""
+    """Return the flaw for which a send is rejected. If its header and its body do not decide, its answer does."""
     kind = KINDS[exchange.number("sysFlag") & 12]
     transactional = half or (not profile.half_messages and TRAN_MSG in exchange.properties)
     if transactional and exchange.op == "send" and exchange.code == NO_PERMISSION:

@@ -132,10 +132,9 @@ def reach(
     version: int = NAMES_LIMIT,
     group_limit: int | None = RETRY_MAX_TIMES,
 ) -> tuple[Kind, str]:
-    """Return whether the specification covers a request, and otherwise why not. The answer decides only where no field of the request
-    does.
+    """Return whether the specification covers a request, and otherwise why not. The answer decides only if no field of the request does.
 
-    `properties` are those of the message, `body` is its size in bytes, `version` that of the request. `group_limit` is the retry limit of a
+    `properties` are the message's, `body` is its size in bytes, `version` the request's version. `group_limit` is the retry limit of a
     retry topic's group, None if unknown.
     """
     if code == GET_ROUTEINFO_BY_TOPIC:

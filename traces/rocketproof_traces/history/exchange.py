@@ -164,7 +164,7 @@ class Exchange:
     def group(self) -> tuple[str, int, int] | None:
         """Return the group of an update, its retry limit and its number of retry queues; None if the body is not in the history."""
         try:
-            data = json.loads(_body(self.request) or b"")
+            data = json.loads(kept_body(self.request) or b"")
             return (
                 str(data["groupName"]),
                 whole_number(data.get("retryMaxTimes", RETRY_MAX_TIMES)),
@@ -179,7 +179,7 @@ class Exchange:
         not in the history."""
         if self.op != "batch":
             return 1
-        body = _body(self.request)
+        body = kept_body(self.request)
         if body is None and self.request.get("bodySize"):
             return self._ids()
         messages = _batched(body or b"")
@@ -187,7 +187,7 @@ class Exchange:
 
     def batched(self) -> list[tuple[int, str]]:
         """Return the body size and the raw properties of each message of a batch; none if they are not in the history."""
-        return (_batched(_body(self.request) or b"") or []) if self.op == "batch" else []
+        return (_batched(kept_body(self.request) or b"") or []) if self.op == "batch" else []
 
     def _ids(self) -> int | None:
         """Return the number of message ids in the response, None without any."""
@@ -215,7 +215,7 @@ class Exchange:
     def route(self) -> Config | None:
         """Return the broker's queues for the topic in a route, None if there are none. Raises TraceError for an invalid route."""
         try:
-            data = (json.loads(_body(self.response or {}) or b"null") or {}).get("queueDatas", ())
+            data = (json.loads(kept_body(self.response or {}) or b"null") or {}).get("queueDatas", ())
             configs = [Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in data if q["brokerName"] == self.broker]
         except (AttributeError, ValueError, TypeError, KeyError) as error:
             problem = f"its body holds no route ({short(str(error))})"
@@ -229,7 +229,7 @@ class Exchange:
     def registered_routes(self) -> list[tuple[str, Config]]:
         """Return the queues in the request's route, each with its broker; none if its body has no route."""
         try:
-            data = (json.loads(_body(self.request) or b"null") or {}).get("queueDatas") or ()
+            data = (json.loads(kept_body(self.request) or b"null") or {}).get("queueDatas") or ()
             return [(str(q["brokerName"]), Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False)) for q in data]
         except (AttributeError, ValueError, TypeError, KeyError):
             return []
@@ -238,7 +238,7 @@ class Exchange:
         """Return the topic's configuration in the answer, None if the topic does not exist. Raises TraceError for an invalid body."""
         if self.code != 0:
             return None
-        body = _body(self.response or {})
+        body = kept_body(self.response or {})
         try:
             return config_of(json.loads(body or b"null"))
         except ValueError as error:
@@ -259,7 +259,7 @@ def _fields(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def settings_of(request: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings that a request changes, by name; none if its body is not in the history."""
-    lines = ((_body(request) or b"").decode("utf-8", "replace")).splitlines()
+    lines = ((kept_body(request) or b"").decode("utf-8", "replace")).splitlines()
     return {name.strip(): value.strip() for name, sign, value in (line.partition("=") for line in lines) if sign}
 
 
@@ -300,11 +300,14 @@ def _batched(body: bytes) -> list[tuple[int, str]] | None:
     return messages
 
 
-def _body(value: Mapping[str, Any]) -> bytes | None:
-    text = value.get("body")
-    if not isinstance(text, str):
+def kept_body(value: Mapping[str, Any]) -> bytes | None:
+    """Return the body of a request or response; None if it is not in the history, or is not in the form for files."""
+    body = value.get("body")
+    if isinstance(body, bytes):
+        return body
+    if not isinstance(body, str):
         return None
     try:
-        return base64.b64decode(text, validate=True)
+        return base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):
         return None

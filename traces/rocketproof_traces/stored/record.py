@@ -6,7 +6,7 @@ a mistake in a broker's layout is detected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from mmap import mmap
@@ -21,11 +21,14 @@ from .layout import (
     BLANK_MAGIC,
     BLANK_SIZE,
     BODY_AT,
+    BORN_TIMESTAMP_AT,
     IPV6_MORE,
     MESSAGE_MAGIC,
     MESSAGE_MAGIC_V2,
     NAME_END,
+    PHYSICAL_OFFSET_AT,
     PROPERTY_END,
+    QUEUE_OFFSET_AT,
     SYS_FLAG_AT,
     TOPIC_LIMIT,
 )
@@ -233,6 +236,36 @@ def read_log(
         log.records.append(record)
         at += size
     return log
+
+
+def records_in(data: bytes) -> Iterator[bytes]:
+    """Yield the records in the body of a response to a pull or a query."""
+    at = 0
+    while at + _INT.size <= len(data):
+        (size,) = _INT.unpack_from(data, at)
+        if size <= 0:
+            return
+        yield data[at : at + size]
+        at += size
+
+
+def place_of(data: bytes) -> int:
+    """Return the place in the log that a record contains."""
+    return _long(data, PHYSICAL_OFFSET_AT)
+
+
+def place_in_queue(data: bytes) -> int:
+    """Return the queue offset that a record contains."""
+    return _long(data, QUEUE_OFFSET_AT)
+
+
+def born_of(data: bytes) -> int:
+    """Return the born timestamp that a record contains, in ms."""
+    return _long(data, BORN_TIMESTAMP_AT)
+
+
+def _long(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 8], "big")
 
 
 def record_at(data: bytes, place: int, *, hosts_by_flag: bool = True) -> StoredRecord | None:

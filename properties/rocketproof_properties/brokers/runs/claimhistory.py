@@ -6,7 +6,6 @@ to its request by the id in the response, or by the message's born timestamp, wh
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -25,6 +24,7 @@ from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, read_log, record_at
 
 from ...catalogue.history import OK, BrokerRequest, History, QueueEntry, Response, Routes, StoredExchange, TopicEvent, WaitedProducer
+from ...catalogue.promisefacts import producers_of
 from ...catalogue.stored import settings
 from ...programs.requests import batch_items
 from .parsed import ParsedHistory
@@ -278,7 +278,7 @@ def waited(parsed: ParsedHistory, profile: Profile) -> Iterator[WaitedProducer]:
                 yield WaitedProducer(client, tuple(topic for topic, group in halves if group in mine), item.value["code"] is not None)
             return
         if isinstance(item, Exchange) and item.op == "heartbeat":
-            for group in _producers(item):
+            for group in producers_of(item):
                 groups.setdefault(group, set()).add(item.process)
         if isinstance(item, Exchange) and item.op == "send" and item.code in OK:
             request = request_of(item)
@@ -292,19 +292,6 @@ def is_checked(request: BrokerRequest) -> bool:
     later = any(name in (DELAY, CHECK_IMMUNITY_TIME_IN_SECONDS) or name.startswith("TIMER_") for name in named)
     plain = not later and not request.topic.startswith(RETRY_PREFIX) and any(request.bodies)
     return request.kind == "send" and named.get(TRAN_MSG, "").lower() == "true" and plain
-
-
-def _producers(heartbeat: Exchange) -> list[str]:
-    """Return the producer groups in a heartbeat; none if its body cannot be parsed."""
-    try:
-        return [str(row["groupName"]) for row in _json(heartbeat)["producerDataSet"]]
-    except (ValueError, TypeError, KeyError):
-        return []
-
-
-def _json(request: Exchange) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(body_of(request.request) or b"{}")
-    return data
 
 
 def _answer(value: Mapping[str, Any], opaque: int) -> Response:

@@ -9,14 +9,13 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from struct import Struct
 from typing import Any, Final, Protocol
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_protocol.codes import SUCCESS
 from rocketproof_protocol.groups import SYSTEM_GROUPS
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_traces.stored.layout import BORN_TIMESTAMP_AT, PHYSICAL_OFFSET_AT, QUEUE_OFFSET_AT
+from rocketproof_traces.stored.record import place_of, records_in
 
 from ...programs.vocabulary import SECOND, Step
 
@@ -35,7 +34,6 @@ NO_KEY: Final = "rocketproof-none"
 """A key that no message has."""
 REACHES: Final = ("indexLastUpdateTimestamp", "indexLastUpdatePhyoffset")
 """Fields of a response to a query by key that state the extent of the index: store time and place of its last record."""
-_SIZE: Final = Struct(">i")
 _QUEUE: Final = re.compile(r'\{[^{}]*"queueId":([0-9]+)[^{}]*\}:(\{[^{}]*\})')
 """An entry of a map with queues as keys, which JSON parsers reject."""
 
@@ -140,7 +138,7 @@ def response_data(answer: Command) -> dict[str, Any]:
     if body[:1] == b"{":
         queues = _QUEUE.findall(body.decode("utf-8", "replace"))
         return recorded | {"queues": {number: _ends(text) for number, text in queues}}
-    return recorded | {"places": [place_of(data) for data in split(body)]}
+    return recorded | {"places": [place_of(data) for data in records_in(body)]}
 
 
 def _ends(text: str) -> dict[str, Any]:
@@ -157,33 +155,3 @@ def offset_of(answer: Command | None) -> int | None:
     with suppress(KeyError, ValueError):
         return whole_number((answer.ext_fields or {})["offset"])
     return None
-
-
-def split(data: bytes) -> Iterator[bytes]:
-    """Yield the records in the body of a pull response."""
-    at = 0
-    while at + _SIZE.size <= len(data):
-        (size,) = _SIZE.unpack_from(data, at)
-        if size <= 0:
-            return
-        yield data[at : at + size]
-        at += size
-
-
-def place_of(data: bytes) -> int:
-    """Return the place in the log that a record contains."""
-    return _long(data, PHYSICAL_OFFSET_AT)
-
-
-def place_in_queue(data: bytes) -> int:
-    """Return the queue offset that a record contains."""
-    return _long(data, QUEUE_OFFSET_AT)
-
-
-def born_of(data: bytes) -> int:
-    """Return the born timestamp that a record contains, in ms."""
-    return _long(data, BORN_TIMESTAMP_AT)
-
-
-def _long(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 8], "big")

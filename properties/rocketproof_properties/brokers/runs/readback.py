@@ -26,14 +26,14 @@ from rocketproof_protocol.numbers import java_long, whole_number
 from rocketproof_protocol.properties import KEYS, TAGS, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_spec.bounds import DELAY_LEVELS
-from rocketproof_traces.stored.record import StoredRecord, record_at
+from rocketproof_traces.stored.record import StoredRecord, born_of, place_of, record_at, records_in
 
 from ...programs.names import ProgramNames
 from ...programs.parts import NAME_SERVER
 from ...programs.vocabulary import Step, plain
 from ..connection import Connection
 from ..deployment import Deployment
-from .queries import born_of, place_of, questions, run_queries, split, steady
+from .queries import questions, run_queries, steady
 from .recording import KEPT, worded
 from .waiting import until
 
@@ -163,7 +163,7 @@ class Reader:
             answer = self.ask("pull", topic=topic, queue=queue, offset=start)
             if answer is None or answer.code != codes.SUCCESS:
                 return
-            records = list(split(answer.body or b""))
+            records = list(records_in(answer.body or b""))
             yield from records
             next_start = java_long((answer.ext_fields or {}).get("nextBeginOffset", ""))
             next_start = start + len(records) if next_start is None else next_start

@@ -84,7 +84,7 @@ def _sends() -> Iterator[Promise]:
         implies(m.plain & ~m.batch, m.queueOffset == m.answeredOffset), m.answeredOffset, m.queueOffset,
     )  # fmt: skip
     yield SENDS.as_in(
-        "PRO-14", "The id in an acknowledgement leads to the message, and no two messages have the same one.",
+        "PRO-14", "The id in an acknowledgement leads to the message, and no two messages have the same id.",
         f"{CLIENT}: SendResult.getOffsetMsgId and MQAdmin.viewMessage", "INV-43",
     )  # fmt: skip
 
@@ -182,7 +182,7 @@ def _topics() -> Iterator[Promise]:
     yield TOPICS.over("reach", "PRO-33", "Nothing is stored for a topic that is in no table.", delete, r.nextOffset == 0, 0, r.nextOffset)
     kept = a.there & a.same
     yield TOPICS.over(
-        "administered", "PRO-34", "Deleting a topic or group changes no other one.", delete,
+        "administered", "PRO-34", "Deleting a topic or group changes no other topic or group.", delete,
         implies(a.known & ~a.deleted & a.othersDeleted, kept), True, kept,
     )  # fmt: skip
     yield TOPICS.over(
@@ -291,7 +291,7 @@ def _retries() -> Iterator[Promise]:
         "PRO-54", "A message becomes a dead letter only after the maximum number of retries.", f"{docs}, maxReconsumeTimes", "INV-47"
     )
     yield RETRIES.as_in(
-        "PRO-55", "The number of retries grows with each one, and not beyond the maximum.", f"{CLIENT}: MessageExt.getReconsumeTimes",
+        "PRO-55", "The number of retries grows with each retry, and not beyond the maximum.", f"{CLIENT}: MessageExt.getReconsumeTimes",
         "INV-48",
     )  # fmt: skip
     yield RETRIES.as_in("PRO-56", "A retried message names the topic that it was first sent to.", f"{docs}, RETRY_TOPIC", "INV-49")

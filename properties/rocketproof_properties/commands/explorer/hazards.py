@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rocketproof_traces.explorer.document import SCHEMA
 from rocketproof_traces.explorer.opened import OpenedDocument
+
+from .traces import Wish
 
 if TYPE_CHECKING:
     from ...hazards.gallery import Hazard
@@ -67,22 +68,13 @@ def opened(id_: str, profile: str | None, offered: Offered) -> OpenedDocument:
             "commands": [
                 {"label": "run it in a terminal", "command": command},
                 {"label": "open it again", "command": f"rocketproof explore {hazard.id}"},
-                *({"label": f"walk through the trace of {id_}", "command": _explore(id_, case)} for id_, case in cases.items() if case),
+                *(
+                    {"label": f"walk through the trace of {id_}", "command": f"rocketproof explore {Wish(id_, **case).arguments()}"}
+                    for id_, case in cases.items()
+                    if case
+                ),
             ],
         }
-    )
-
-
-def _explore(property_: str, case: Mapping[str, str]) -> str:
-    """Return the command that searches for the counterexample of a case and opens it."""
-    return shlex.join(
-        [
-            "rocketproof",
-            "explore",
-            "--property",
-            property_,
-            *(part for name, value in case.items() if value for part in (f"--{name}", value)),
-        ]
     )
 
 

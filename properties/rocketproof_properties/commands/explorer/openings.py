@@ -19,12 +19,11 @@ from ...validation.results import REPORT
 from ..checks import witnessfiles
 from . import findings, hazards, traces
 from .catalogue import properties, scopes
-from .traces import Wish
+from .traces import CHOICES, Wish
 
 WITNESS: Final = ".itf.json"
 HISTORIES: Final = ("*.ndjson", "*.ndjson.*", "*.jsonl", "*.jsonl.*")
 _ENGINE: Final = re.compile(r" (simulate|symbolic)\b")
-_WISHES: Final = ("property", "profile", "scope", "condition")
 
 
 @dataclass
@@ -69,15 +68,15 @@ class Openings:
     def open(self, wish: Mapping[str, Any], report: Progress) -> Opened:
         """Open what a page requests. Raises RocketproofError."""
         for name, value in wish.items():
-            if name not in (*_WISHES, "witness", "hazard") or not (value is None or isinstance(value, str)):
-                raise InputError(f"{name} is nothing that can be opened; send witness, hazard, or {', '.join(_WISHES)}, as text")
+            if name not in (*CHOICES, "witness", "hazard") or not (value is None or isinstance(value, str)):
+                raise InputError(f"{name} is nothing that can be opened; send witness, hazard, or {', '.join(CHOICES)}, as text")
         if wish.get("witness"):
             if wish["witness"] not in self.files():
                 raise InputError(f"{wish['witness']} is not in {self.folder}; choose one of the catalogue")
             return of_path(wish["witness"], self._profile(wish["witness"]), report)
         if wish.get("hazard"):
             return hazards.opened(wish["hazard"], wish.get("profile") or None, self.catalogue()["properties"])
-        return traces.of_wish(Wish(**{name: wish.get(name) or None for name in _WISHES}, file=self.file), report)
+        return traces.of_wish(Wish(**{name: wish.get(name) or None for name in CHOICES}, file=self.file), report)
 
 
 def _title(stem: str, conditions: Mapping[str, str]) -> str:
@@ -89,12 +88,12 @@ def _title(stem: str, conditions: Mapping[str, str]) -> str:
     if match is None:
         return stem
     rest = match[3] or ""
-    slugs = (slug for slug in conditions if rest == slug or rest.startswith(f"{slug}-"))
-    slug = max(slugs, key=len, default="")
+    slug = max((slug for slug in conditions if f"{rest}-".startswith(f"{slug}-")), key=len, default="")
     if slug:
-        parts = (conditions[slug], *rest.removeprefix(slug).split("-"))
-        return " · ".join((match[1], match[2], ", ".join(part for part in parts if part)))
-    return " · ".join(part for part in (match[1], match[2], _ENGINE.sub(r", \1", rest.replace("-", " "))) if part)
+        case = ", ".join((conditions[slug], *filter(None, rest.removeprefix(slug).split("-"))))
+    else:
+        case = _ENGINE.sub(r", \1", rest.replace("-", " "))
+    return " · ".join(part for part in (match[1], match[2], case) if part)
 
 
 def _conditions() -> Mapping[str, str]:

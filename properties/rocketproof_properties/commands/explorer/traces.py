@@ -6,10 +6,10 @@ A counterexample is searched for when it is requested. A property without a coun
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Final
 
 from rocketproof_traces.explorer.document import CommandLine, TraceSubject
 from rocketproof_traces.explorer.opened import Progress, Trace, walk
@@ -22,6 +22,8 @@ from ..checks.plan import CheckRequest, CheckTask, plan
 from ..checks.rows import VerdictRow
 
 ENGINE = "explicit"
+CHOICES: Final = ("property", "profile", "scope", "condition")
+"""The fields of a wish that are options of `rocketproof explore`."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,14 @@ class Wish:
     scope: str | None = None
     condition: str | None = None
     file: str | None = None
+
+    def arguments(self) -> str:
+        """Return the arguments of `rocketproof explore` that request this trace, quoted for a shell."""
+        words = [self.file] if self.file else []
+        for name in CHOICES:
+            if value := getattr(self, name):
+                words += [f"--{name}", value]
+        return shlex.join(words)
 
 
 def of_file(path: str) -> Trace:
@@ -144,19 +154,9 @@ def _of_path(path: str, steps: int) -> tuple[CommandLine, ...]:
 
 
 def _of_task(task: CheckTask) -> tuple[CommandLine, ...]:
-    options = _options(task)
-    return (CommandLine("check it again", f"rocketproof check {options}"), CommandLine("open it again", f"rocketproof explore {options}"))
+    source = task.source
+    again = Wish(task.claim, source.profile, source.scope if source.file else None, task.condition, source.file).arguments()
+    return (CommandLine("check it again", f"rocketproof check {again}"), CommandLine("open it again", f"rocketproof explore {again}"))
 
 
-def _options(task: CheckTask) -> str:
-    parts: Sequence[str | None] = (
-        task.source.file and shlex.quote(task.source.file),
-        f"--property {shlex.quote(task.claim)}",
-        f"--profile {task.source.profile}" if task.source.profile else None,
-        f"--scope {task.source.scope}" if task.source.file else None,
-        f"--condition {shlex.quote(task.condition)}" if task.condition else None,
-    )
-    return " ".join(part for part in parts if part)
-
-
-__all__ = ["Wish", "of_file", "of_wish"]
+__all__ = ["CHOICES", "Wish", "of_file", "of_wish"]

@@ -24,8 +24,8 @@ from rocketproof_protocol.topics import OP_HALF_TOPIC
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.covered import has_other_files
 from rocketproof_traces.history.exchange import Exchange, places
+from rocketproof_traces.stored.record import place_in_queue, place_of, records_in
 
-from ...brokers.runs import queries
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...brokers.runs.recording import body_of, is_kept
 from ...brokers.runs.transport import faults
@@ -178,7 +178,7 @@ class ReferenceReplay:
         if response is not None and response.remark is not None:
             response = replace(response, remark=self._with_target_place(exchange, response.remark))
         if response is not None and is_by_key(exchange):
-            self._by_key.append((exchange, [queries.place_of(data) for data in queries.split(response.body or b"")]))
+            self._by_key.append((exchange, [place_of(data) for data in records_in(response.body or b"")]))
             return
         if response is not None and recorded.code != response.code:
             late = self._may_be_late(exchange, recorded, response)
@@ -338,7 +338,7 @@ def _is_less(theirs: str, ours: str) -> bool:
 
 def _in_queue(data: bytes | None) -> list[int]:
     """Return the queue offsets of the records in a pull's response."""
-    return [queries.place_in_queue(record) for record in queries.split(data or b"")]
+    return [place_in_queue(record) for record in records_in(data or b"")]
 
 
 def _question(fields: Mapping[str, str], body: bytes | None, profile: Profile) -> dict[str, Any]:

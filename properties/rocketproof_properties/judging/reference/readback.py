@@ -18,6 +18,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, UNIQ_KEY
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.stored.record import place_of, records_in
 
 from ...brokers.runs import queries
 from ...brokers.runs.recording import KEPT, body_of
@@ -62,8 +63,8 @@ class ReadBack:
         yield from self._ends()
         for exchange, there in self.by_key:
             late = set(self.followed.theirs) if is_soon(self.history, exchange) else set[int]()
-            known = queries.split(body_of(exchange.outcome) or b"")
-            answer = {**exchange.outcome, "places": [queries.place_of(data) for data in known]}
+            known = records_in(body_of(exchange.outcome) or b"")
+            answer = {**exchange.outcome, "places": [place_of(data) for data in known]}
             yield from within(self._found(exchange.fields, there, answer, late), str(exchange), exchange.seq)
         yield from self._queries()
         yield from self._responses(self.history.states.get("consumed", {}).get("looks", ()))

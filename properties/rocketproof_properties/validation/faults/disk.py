@@ -20,10 +20,10 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.simulator.content import PAGE
 from rocketproof_model import interrupts
 from rocketproof_protocol.codes import SUCCESS
+from rocketproof_traces.stored.record import records_in
 
 from ...brokers import strace
 from ...brokers.deployment import SMALL_INDEX, ValidationTarget
-from ...brokers.runs.queries import split
 from ...brokers.runs.recording import wall
 from ...brokers.runs.waiting import until
 from ...brokers.strace import traceable
@@ -152,7 +152,7 @@ class DiskRound:
                 """Return the seconds until the message was delivered, 0 if it was not delivered in time."""
                 answer = reader.ask(plain("pull", topic=topic, queue=0, offset=0), self._fault.slow)
                 seconds = time.monotonic() - began
-                return seconds if answer.code == SUCCESS and list(split(answer.body or b"")) and seconds < self._fault.slow else 0.0
+                return seconds if answer.code == SUCCESS and list(records_in(answer.body or b"")) and seconds < self._fault.slow else 0.0
 
             if early := until(delivery_time, bool, self._fault.slow - 0.5, 0.05):
                 self._store.report("delivered", [f"a message is pulled {early:.2f} s after it was sent"])

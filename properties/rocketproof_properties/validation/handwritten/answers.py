@@ -16,9 +16,9 @@ from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.shown import json_text, one_line, printable
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.stored.record import records_in
 
 from ...brokers.runs.parsed import ParsedHistory
-from ...brokers.runs.queries import split
 from ...brokers.runs.recording import body_of
 from ...programs.names import is_common_name
 from ...programs.vocabulary import Step
@@ -224,7 +224,7 @@ def _observed(number: int, step: Step, event: Event, bare: Callable[[str], str])
 
 
 def _messages_of(body: bytes, bare: Callable[[str], str]) -> Iterator[SeenMessage]:
-    for data in split(body):
+    for data in records_in(body):
         message = record.decode(data, exact=False)
         if message is not None:
             text = bare(printable((message.body or b"").decode("utf-8", "replace")))

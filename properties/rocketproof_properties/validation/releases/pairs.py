@@ -21,9 +21,10 @@ from rocketproof_protocol.properties import DELAY, REAL_TOPIC
 from rocketproof_protocol.properties import REAL_QID as REAL_QUEUE
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPICS
 from rocketproof_traces.history.exchange import MESSAGE_ID, Exchange
+from rocketproof_traces.stored.record import born_of
 
 from ...brokers.runs.parsed import ParsedHistory
-from ...brokers.runs.queries import REACHES, born_of
+from ...brokers.runs.queries import REACHES
 from ...brokers.runs.recording import body_of
 from ...judging.reference import comparison
 from ...judging.reference.comparison import ENTRY, FieldDifference, RecordedResponse, RunComparison, message_data

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { setAddress } from "../address";
 import type { HistoryDocument, Operation, Refusal } from "../document";
-import { HISTORY_KEYS, typing } from "../keys";
+import { HISTORY_KEYS, leaveSearch, typing } from "../keys";
 import { operationFragment, readOperation } from "../place";
 import { matches } from "../search";
 import { toggleTheme } from "../theme";
@@ -29,7 +29,8 @@ function walkOf({ order }: HistoryDocument, refused: number | null): number[] {
 
 export function HistoryPage({ history, opened, home }: { history: HistoryDocument; opened: string; home?: (() => void) | undefined }) {
   const timeline = useMemo(() => timelineOf(history), [history]);
-  const refused = history.operations.find((one) => one.id === history.refusal?.operation)?.id ?? null; // it may be left out, or be no operation
+  const wrong = history.operations.find((one) => one.id === history.refusal?.operation); // it may be left out, or be no operation
+  const refused = wrong?.id ?? null;
   const walk = useMemo(() => walkOf(history, refused), [history]);
   const [chosen, setChosen] = useState<number | null>(() => readOperation(location.hash) ?? refused ?? walk[0] ?? history.operations[0]?.id ?? null);
   const [query, setQuery] = useState("");
@@ -51,20 +52,16 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
   const full = px(timeline.end) + 20;
   const operation = history.operations.find((one) => one.id === chosen);
   const position = chosen === null ? -1 : walk.indexOf(chosen);
+  const go = (to: number): void => setChosen(walk[Math.max(0, Math.min(walk.length - 1, to))] ?? chosen);
   const reached = position < 0 ? walk.length : position + 1;
   const inSight = (from: number, to: number): boolean => printing || (px(to) >= left - 200 && px(from) <= left + width + 200);
   const points = timeline.points.slice(0, reached);
 
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
-      if (event.key === "Escape" && event.target === search.current) {
-        setQuery("");
-        search.current?.blur();
-        return;
-      }
       if (typing(event)) return;
       const to = { ArrowRight: position + 1, j: position + 1, ArrowDown: position + 1, ArrowLeft: position - 1, k: position - 1, ArrowUp: position - 1, Home: 0, End: walk.length - 1 }[event.key];
-      if (to !== undefined) setChosen(walk[Math.max(0, Math.min(walk.length - 1, to))] ?? chosen);
+      if (to !== undefined) go(to);
       else if (event.key === "n" && refused !== null) setChosen(refused);
       else if (event.key === "+" || event.key === "=") stretchBy(1.5);
       else if (event.key === "-") stretchBy(1 / 1.5);
@@ -96,17 +93,16 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
   }, []);
 
   const { verdict } = history.verdict;
-  const wrong = history.operations.find((one) => one.id === refused);
   const tone = history.refusal ? "bad" : verdict === "ok" ? "good" : "";
   return (
     <div class="page history">
       <Head title={history.title} sentence={wrong ? unexplained(wrong) : history.verdict.sentence} word={{ text: verdict, tone }} home={home} run={history.run} help={() => setHelp(true)}>
         <nav class="tools" aria-label="Tools">
           <span class="group">
-            <button type="button" onClick={() => setChosen(walk[Math.max(0, position - 1)] ?? chosen)} aria-disabled={position <= 0} aria-label="one back in the order">
+            <button type="button" onClick={() => go(position - 1)} aria-disabled={position <= 0} aria-label="one back in the order">
               ←
             </button>
-            <button type="button" onClick={() => setChosen(walk[Math.min(walk.length - 1, position + 1)] ?? chosen)} aria-disabled={position >= walk.length - 1} aria-label="one on in the order">
+            <button type="button" onClick={() => go(position + 1)} aria-disabled={position >= walk.length - 1} aria-label="one on in the order">
               →
             </button>
             <span class="count">
@@ -128,7 +124,7 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
             </button>
           </span>
           <span class="group search">
-            <input ref={search} type="search" value={query} placeholder="search operations ( / )" aria-label="Search the operations" onInput={(event) => setQuery(event.currentTarget.value)} />
+            <input ref={search} type="search" value={query} placeholder="search operations ( / )" aria-label="Search the operations" onKeyDown={leaveSearch(() => setQuery(""))} onInput={(event) => setQuery(event.currentTarget.value)} />
           </span>
         </nav>
       </Head>
@@ -192,7 +188,7 @@ function leave(history: HistoryDocument, home: (() => void) | undefined): void {
   else if (history.run) location.href = "../index.html";
 }
 
-/** The request that nothing explains, in a line; its panel has the rest. */
+/** The request whose response nothing explains, in a line. Its panel shows the rest. */
 function unexplained({ client, label, name, response }: Operation): string {
   return `nothing explains the response to ${client}: ${label || name}${response && ` → ${response}`}`;
 }

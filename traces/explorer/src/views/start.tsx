@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Case, Catalogue, Hazard } from "../document";
-import { bindKeys, START_KEYS } from "../keys";
+import { bindKeys, leaveSearch, START_KEYS } from "../keys";
 import type { Request } from "../live";
 import { matches } from "../search";
 import { Head } from "./head";
@@ -26,11 +26,6 @@ export function StartPage({ catalogue, version, error, open }: Props) {
   const search = useRef<HTMLInputElement>(null);
   const [help, setHelp] = useState(false);
   useEffect(() => bindKeys({ "/": () => search.current?.focus(), "?": () => setHelp(true) }), []);
-  const leave = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape") return;
-    setQuery("");
-    search.current?.blur();
-  };
 
   const ask = async (request: Request): Promise<void> => {
     cancel.current?.abort();
@@ -76,7 +71,7 @@ export function StartPage({ catalogue, version, error, open }: Props) {
         </div>
       )}
       <div class="choose">
-        <input type="search" class="filter" ref={search} value={query} placeholder="search: LIV-03, crash, template… ( / )" aria-label="Search" onKeyDown={leave} onInput={(event) => setQuery(event.currentTarget.value)} />
+        <input type="search" class="filter" ref={search} value={query} placeholder="search: LIV-03, crash, template… ( / )" aria-label="Search" onKeyDown={leaveSearch(() => setQuery(""))} onInput={(event) => setQuery(event.currentTarget.value)} />
         {hazards.length > 0 && (
           <section>
             <h2>

@@ -9,17 +9,13 @@ import type { Step } from "../document";
 import { changedRows } from "../tree";
 import type { Walker } from "../walker";
 import { counted } from "../values";
+import { widthsOf } from "../widths";
 import { TruthWord } from "./truth";
 import { usePrinting, useSize, useStore } from "./use";
 
 const LINE = 22; // height of a line, as in style.css
 const ROOMY = 66; // height of a line that wraps, about
-const NARROW = 620; // width below which the lanes are left out and lines wrap
 const UPRIGHT = 46; // width of a lane below which its name is turned
-const LINED = 560; // width of what happens, below which its lines wrap
-const BESIDE = 300; // width of what happens, below which pinned values stand in it and not beside it
-const TRUTH = 92;
-const CELL = 88;
 const MANY = 400; // lines above which only those in sight are drawn
 const BEYOND = 30; // drawn above and below what is in sight
 
@@ -32,7 +28,6 @@ export function Steps({ walker }: { walker: Walker }) {
   const printing = usePrinting();
   const lines = walker.lines();
   const lanes = useMemo(() => lanesOf(walker.trace.parts, path.steps, Math.max(200, Math.min(width * (width < 1000 ? 0.36 : 0.41), 420))), [path, width]);
-  const narrow = !printing && width > 0 && width < NARROW;
   const current = lineOf(lines, state.walk.at);
   const loopFrom = path.loop === null || path.loop + 1 >= path.states.length ? null : path.loop + 1;
 
@@ -43,12 +38,7 @@ export function Steps({ walker }: { walker: Walker }) {
   const window = !printing && lines.length > MANY ? { from: Math.max(0, Math.floor(top / LINE) - BEYOND), to: Math.ceil((top + height) / LINE) + BEYOND } : { from: 0, to: lines.length };
   const shown = lines.slice(window.from, window.to);
   const columns = [...state.pins.map((slot) => ({ key: `pin ${slot}`, label: walker.trace.model.slots[slot]?.label ?? "" })), ...state.columns.map((column) => ({ key: column.expression, label: column.expression }))];
-  const numbers = Math.max(40, Math.ceil((2 * String(path.states.length - 1).length + 1) * 6.7) + 16); // room for a fold such as 21–24
-  const what = narrow ? width - numbers : width - numbers - lanes.width - TRUTH;
-  const inside = !printing && columns.length > 0 && lines.length <= MANY && what - columns.length * CELL < BESIDE;
-  const cells = inside ? "" : columns.map(() => (narrow ? "56px" : `${CELL}px`)).join(" ");
-  const template = narrow ? `${numbers}px 0 minmax(0, 1fr) ${cells} 72px` : `${numbers}px ${lanes.width}px minmax(0, 1fr) ${cells} ${TRUTH}px`;
-  const wrapped = !printing && width > 0 && lines.length <= MANY && (narrow || inside || what - columns.length * CELL < LINED);
+  const { narrow, wrapped, inside, template } = widthsOf(printing || !width ? Infinity : width, lanes.width, path.states.length - 1, columns.length, lines.length <= MANY);
 
   return (
     <section class={`steps${roomy ? " roomy" : wrapped ? " wrapped" : ""}${narrow ? " narrow" : ""}`} aria-label="Steps">
@@ -161,7 +151,7 @@ interface Shown {
   hit: boolean;
   pins: number[];
   columns: Walker["now"]["columns"];
-  inside: boolean; // pinned values stand in what happens
+  inside: boolean; // values stand in what happens
 }
 
 const LineView = memo(function LineView(shown: Shown) {

@@ -39,8 +39,10 @@ export function TracePage({ walker, home, open }: Props) {
 
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
-      if (event.key === "Escape" && event.target === search.current) return leaveSearch(walker);
-      if (event.key === "Escape" && event.target instanceof HTMLInputElement) return event.target.blur();
+      if (event.key === "Escape" && event.target instanceof HTMLInputElement) {
+        if (event.target === search.current) walker.search("");
+        return event.target.blur();
+      }
       if (typing(event)) return;
       if (event.key === "?") setHelp(true);
       else if (event.key === "/") search.current?.focus();
@@ -112,11 +114,6 @@ export function TracePage({ walker, home, open }: Props) {
 function leave(walker: Walker, home: (() => void) | undefined): void {
   if (home) home();
   else if (walker.trace.run) location.href = "../index.html";
-}
-
-function leaveSearch(walker: Walker): void {
-  walker.search("");
-  (document.activeElement as HTMLElement | null)?.blur();
 }
 
 function ServeHint({ walker }: { walker: Walker }) {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +18,9 @@ from rocketproof_properties.commands.audits import show
 from rocketproof_properties.commands.audits.folders import folders_of
 from rocketproof_properties.commands.audits.manifest import read_manifest
 from rocketproof_properties.reports.choices import InputError
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +107,9 @@ def test_findings_equal_those_of_single_audits(fleet: Path, tmp_path: Path) -> N
 def test_stopped_audit_of_many_stores_resumes(fleet: Path, tmp_path: Path) -> None:
     from rocketproof_properties.commands.audits import command
 
-    plan, done = command.plan_of("P494", (), 100), []
+    plan, done = command.plan_of("P494", (), 100), list[object]()
 
-    def spread(function, items):  # type: ignore[no-untyped-def]
+    def spread(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
         for number, item in enumerate(items):
             if number == 2 and not done[2:]:
                 done.append("stopped")

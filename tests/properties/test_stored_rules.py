@@ -18,9 +18,9 @@ from rocketproof_model.interpreter import holds
 from rocketproof_model.language import Bool, Instance, const, rewrite, walk
 from rocketproof_properties.catalogue.stored import settings
 from rocketproof_properties.catalogue.table import rules
+from rocketproof_traces.audit.promised import PROMISED
 from rocketproof_traces.audit.row_rules import row_rule, settings_of
 from rocketproof_traces.audit.rules import KINDS, Rule, instance
-from rocketproof_traces.audit.vocabulary import PROMISED
 
 Case = tuple[str, dict[str, Any], Row, Row | None, set[str]]
 

@@ -34,17 +34,14 @@ def bare_python(folder: Path, distributions: tuple[str, ...] = BARE) -> Path:
     return folder / "bin" / "python"
 
 
-@contextlib.contextmanager
-def process(log: Path, *command: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def without_import_path(**variables: str) -> dict[str, str]:
+    """Return this process's variables without its import path, and further ones."""
+    return {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **variables}
+
+
+def process(log: Path, *command: str, **variables: str) -> contextlib.AbstractContextManager[subprocess.Popen[bytes]]:
     """Run a process in the folder of its log, without this process's import path."""
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    with log.open("wb") as output:
-        streams = {"stdout": output, "stderr": subprocess.STDOUT}
-        started = subprocess.Popen(command, env={**inherited, **(environment or {})}, cwd=log.parent, start_new_session=True, **streams)
-    try:
-        yield started
-    finally:
-        kill(started)
+    return bare_process(log, without_import_path(**variables), *command)
 
 
 def kill(started: subprocess.Popen[bytes]) -> None:
@@ -56,8 +53,7 @@ def kill(started: subprocess.Popen[bytes]) -> None:
 def command(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command of rocketproof in a folder."""
     words = [sys.executable, "-m", "rocketproof_properties.commands", *arguments]
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment = {**inherited, "PYTHONWARNINGS": "ignore", **variables}
+    environment = without_import_path(PYTHONWARNINGS="ignore", **variables)
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=WAIT)
 
 
@@ -99,7 +95,7 @@ def cluster(folder: Path, memory: str = "1g") -> Iterator[tuple[str, subprocess.
 
 @contextlib.contextmanager
 def bare_process(log: Path, environment: Mapping[str, str], *command: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a process with exactly these variables."""
+    """Run a process in the folder of its log, with exactly these variables."""
     with log.open("wb") as output:
         streams = {"stdout": output, "stderr": subprocess.STDOUT}
         started = subprocess.Popen(command, env=dict(environment), cwd=log.parent, start_new_session=True, **streams)

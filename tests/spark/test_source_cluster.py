@@ -23,9 +23,7 @@ def test_killed_worker_loses_no_row_and_other_still_searches(tmp_path: Path) -> 
     workers = {"PYSPARK_PYTHON": str(bare_python(tmp_path / "python"))}
     with cluster(tmp_path) as (url, worker):
         script = str(HERE / "cluster_query.py")
-        with process(
-            tmp_path / "query.log", sys.executable, script, url, str(tmp_path / "store"), str(marks), environment=workers
-        ) as query:
+        with process(tmp_path / "query.log", sys.executable, script, url, str(tmp_path / "store"), str(marks), **workers) as query:
             deadline = time.monotonic() + WAIT
             while (len(begun(marks)) < 6 or len(set(begun(marks))) < 2) and query.poll() is None:
                 assert time.monotonic() < deadline, (tmp_path / "query.log").read_text()[-2000:]
@@ -42,7 +40,7 @@ def test_killed_worker_loses_no_row_and_other_still_searches(tmp_path: Path) -> 
         rows = []
         for engine in (["spark", "--master", url], ["explicit"]):
             words = ["-m", "rocketproof_properties.commands", "check", "--scope", "answers", "--property", "INV-01", "--json", "rows.json"]
-            with process(tmp_path / "check.log", sys.executable, *words, "--engine", *engine, environment=workers) as check:
+            with process(tmp_path / "check.log", sys.executable, *words, "--engine", *engine, **workers) as check:
                 assert check.wait(WAIT) == 0, (tmp_path / "check.log").read_text()[-3000:]
             rows.append([(row["verdict"], row["states"], row["transitions"]) for row in json.loads((tmp_path / "rows.json").read_text())])
         assert rows[0] == rows[1] and rows[0]

@@ -90,8 +90,7 @@ def audit(
     """
     from .audits.folders import folders_of
 
-    if stores or manifest is None:
-        folders_of(stores, strict=strict)
+    given = folders_of(stores, strict=strict) if stores or manifest is None else ()
     import time
 
     from rocketproof_traces.audit.work import description
@@ -108,21 +107,19 @@ def audit(
     cluster = SparkCluster(master, remote, cores, conf, environment)
     used = engines.chosen_engine(engine, cluster)
 
-    def plan_of(name: str, conf: Path | None) -> AuditPlan:
-        return command.plan_of(name, property, limit, brokerconf.of_broker(conf, settings), every=every)
+    def plan_of(name: str, file: Path | None) -> AuditPlan:
+        return command.plan_of(name, property, limit, brokerconf.of_broker(file, settings), every=every)
 
     plan = plan_of(profile, broker_conf)
     limits = thresholds_of(thresholds, fail_on, warn)
-    cluster = SparkCluster(master, remote, cores, conf, environment)
-    used = engines.chosen_engine(engine, cluster)
-    named, entries = of_manifest(manifest, cluster, used, profile, broker_conf, plan_of)
+    entries = of_manifest(manifest, cluster, used, profile, broker_conf, plan_of, strict=strict, alone=not given)
+    folders = tuple(dict.fromkeys((*given, *entries)))
     rules = ", ".join(plan.only) or f"{len(plan.rules)} rules"
     spread = engines.spreading(used, cluster, "rocketproof audit", lambda items: description(items, rules), short=True)
     output.Page().wrapped(engines.sentence(used))
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:
-        everything = *stores, *named
-        audited = command.run(everything, plan, profile, out, spread, tick, entries=entries, strict=strict, thresholds=limits)
+        audited = command.run(folders, plan, profile, out, spread, tick, entries=entries, strict=strict, thresholds=limits)
     write(json, (finding.data() for finding in audited.findings))
     if tables is not None:
         append(tables, audited, time.monotonic() - began)

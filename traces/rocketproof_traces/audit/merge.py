@@ -63,6 +63,11 @@ class AuditTotals:
     seconds: float = field(default=0.0, compare=False)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether everything could be read."""
+        return not (self.failure or self.problems)
+
+    @property
     def status(self) -> str:
         """`audited`, `partly audited` if files could not be read, or `not audited`."""
         return "not audited" if self.failure else "partly audited" if self.problems else "audited"

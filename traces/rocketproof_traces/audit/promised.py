@@ -191,7 +191,19 @@ ROUTED: Mapping[str, Type] = {"addressed": Bool, "namedTwice": Bool}
 REGISTERED: Mapping[str, Type] = {"there": Bool}
 """A broker whose last registration was accepted on a connection that is open, and the route of its topic. `there`: the route has it."""
 
-KINDS_OF_PROMISES = (
-    *("message", "fetch", "tracked", "repeated", "administered", "reach", "successor", "arrival", "half", "returned", "lookup"),
-    *("routed", "registered"),
-)  # fmt: skip
+PROMISED: Mapping[str, Mapping[str, Type]] = {
+    "message": MESSAGE,
+    "fetch": FETCH,
+    "tracked": TRACKED,
+    "repeated": REPEATED,
+    "administered": ADMINISTERED,
+    "reach": REACH,
+    "successor": SUCCESSOR,
+    "arrival": ARRIVAL,
+    "half": HALF,
+    "returned": RETURNED,
+    "lookup": LOOKUP,
+    "routed": ROUTED,
+    "registered": REGISTERED,
+}
+"""The columns of each kind of rows."""

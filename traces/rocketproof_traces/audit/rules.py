@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 from rocketproof_model import Expr, ite
 from rocketproof_model.language import Instance, Property, show, walk
 
-from .vocabulary import JOINS, PROMISED, SETTINGS, RowVocabulary, vocabulary
+from .promised import PROMISED
+from .vocabulary import JOINS, SETTINGS, RowVocabulary, vocabulary
 
 Over = Literal[
     "record", "log", "line", "queue", "entry", "ending", "ledger", "ledgers", "file", "files", "topic", "table", "damage",

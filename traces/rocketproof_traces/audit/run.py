@@ -221,11 +221,11 @@ class _Run:
         """Take the result of a task."""
         if isinstance(answer, AuditTotals):
             self._totals[task.store] = answer
-            self.done += task.size if isinstance(task, WholeStore) else 0
+            self.done += task.size
             return
         key = answer.task.file.path, answer.task.end
         if self._segments[task.store][key].error == NOT_READ:
-            self.done += answer.task.end - answer.task.start
+            self.done += task.size
         self._segments[task.store][key] = answer
         self._open[task.store] = None
 
@@ -259,6 +259,6 @@ def _audited(run: _Run, spread: WorkerPool, saved: SavedAnswers) -> Iterator[tup
     for key, text in spread(partial(perform, run.plans), items):
         task = todo[key]
         answer = answer_of(task, text)
-        if not (answer.problems or (answer.error if isinstance(answer, Segment) else answer.failure)):
+        if answer.is_complete:
             saved.add(task, text)
         yield task, answer

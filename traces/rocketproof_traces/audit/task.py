@@ -31,6 +31,11 @@ class LogRange:
         return f"{self.file.path} {self.start} {self.end}"
 
     @property
+    def size(self) -> int:
+        """The bytes of the range."""
+        return self.end - self.start
+
+    @property
     def range(self) -> Range:
         return Range(self.file, self.start, self.end, self.exact)
 
@@ -75,6 +80,11 @@ class Segment:
     error: str = ""
     problems: list[str] = field(default_factory=list)
     seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything could be read."""
+        return not (self.error or self.problems)
 
     @property
     def walked(self) -> Walked:

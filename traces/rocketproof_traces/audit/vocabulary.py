@@ -19,7 +19,8 @@ from rocketproof_protocol.flags import TRANSACTION_BITS
 from rocketproof_spec.bounds import DELAY_LEVELS
 
 from ..stored.kinds import BIT, Reason
-from . import joined, promised
+from . import joined
+from .promised import PROMISED
 
 I32 = Int(*JAVA_INT)
 I64 = Int(-(2**61), 2**61)
@@ -212,9 +213,6 @@ Damage = Enum(*(reason.name.lower() for reason in Reason))
 DAMAGE: Mapping[str, Type] = {"offset": I64, "length": I64, "reason": Damage}
 """Bytes of the log that are neither record nor blank, and the reason, see `stored.kinds.Reason`."""
 
-
-PROMISED = promised.KINDS_OF_PROMISES
-"""The kinds of rows in `promised`."""
 
 JOINS = ("outcome", "operation", "commit", "host", "config", "level", "progress", "checkpoint", "index", "key")
 """The kinds of rows in `joined`."""
@@ -418,5 +416,5 @@ def vocabulary() -> Mapping[str, RowVocabulary]:
         "count": _vocabulary("count", COUNT),
         "route": _vocabulary("route", ROUTE),
         "place": _vocabulary("place", PLACE),
-        **{name: _vocabulary(name, getattr(promised, name.upper())) for name in PROMISED},
+        **{name: _vocabulary(name, columns) for name, columns in PROMISED.items()},
     }

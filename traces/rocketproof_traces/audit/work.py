@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ..common.errors import TraceError
+from ..common.pools import first_and_more
 from ..stored.segments import LogFile, Range, ranges, ranges_to_reread
 from .merge import AuditTotals, Merger
 from .programs import AuditPlan
@@ -62,8 +63,7 @@ def perform(plans: Sequence[AuditPlan], item: tuple[int, str]) -> tuple[str, str
 def description(items: Sequence[tuple[int, str]], rules: str) -> str:
     """Describe items: their stores, and which rules are checked."""
     stores = list(dict.fromkeys(json.loads(text)["store"] for _, text in items))
-    more = f" and {len(stores) - 1:,} more stores" if len(stores) > 1 else ""
-    return f"{stores[0]}{more}: {rules}"
+    return f"{first_and_more(stores[0], len(stores), 'stores')}: {rules}"
 
 
 def answer_of(task: Task, text: str) -> Answer:
@@ -107,6 +107,3 @@ def to_reread(moment: int, segments: Iterable[Segment]) -> list[LogRange]:
 def log_ranges(moment: int, store: str, parts: Iterable[Range]) -> list[LogRange]:
     """Return the tasks of the ranges of a store."""
     return [LogRange(moment, store, part.file, part.start, part.end, part.exact) for part in parts]
-
-
-__all__ = ["Answer", "Task", "WholeStore", "answer_of", "description", "log_ranges", "merged", "perform", "to_reread"]

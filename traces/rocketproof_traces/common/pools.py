@@ -38,6 +38,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def first_and_more(first: str, count: int, many: str) -> str:
+    """Describe `count` items by the first one: `a`, or `a and 1,234 more files`. `many`: the plural of their noun."""
+    return f"{first} and {count - 1:,} more {many}" if count > 1 else first
+
+
 def on_processes(workers: int) -> WorkerPool:
     """Return a pool of processes of this machine. A single item, or a single worker, uses the calling process."""
     return _over(processes, workers)

@@ -25,7 +25,8 @@ from rocketproof_protocol.numbers import whole_number
 
 from ..common.errors import TraceError
 from .cluster import is_cluster
-from .spread import core_count, name_jobs, reason
+from .failures import reason, spark_errors
+from .spread import context_of, core_count, name_jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,11 +64,10 @@ def deliver(spark: SparkSession) -> None:
     if is_local(spark) or spark.conf.get(_DONE, "") == "true":
         return
     lacking = _lacking(_visits(spark, load=()))
+    own = _own_packages()
     with tempfile.TemporaryDirectory(prefix="rocketproof-delivery-") as folder:
-        _send(spark, _own_packages(), Path(folder))
-        if lacking:
-            _send(spark, _top_levels(lacking), Path(folder))
-        packages = [path.name for path in _own_packages() if path.name != "rocketproof_lab"]
+        _send(spark, [*own, *_top_levels(lacking)], Path(folder))
+        packages = [path.name for path in own if path.name != "rocketproof_lab"]
         for facts in _visits(spark, load=(*packages, *(name for name in lacking if name in REQUIRED))):
             if facts.problem:
                 raise TraceError(_place(facts), facts.problem, REMEDY)
@@ -76,12 +76,8 @@ def deliver(spark: SparkSession) -> None:
 
 def is_local(spark: SparkSession) -> bool:
     """Return whether the workers are processes of a classic session on this machine."""
-    from pyspark.errors import PySparkException
-
-    try:
-        return not is_cluster(spark.sparkContext.master)
-    except PySparkException:  # Spark Connect
-        return False
+    context = context_of(spark)
+    return context is not None and not is_cluster(context.master)
 
 
 def _visits(spark: SparkSession, load: Sequence[str]) -> list[WorkerFacts]:
@@ -89,8 +85,6 @@ def _visits(spark: SparkSession, load: Sequence[str]) -> list[WorkerFacts]:
 
     Raises TraceError if no task can run.
     """
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
-    from pyspark.errors import PySparkException
     from pyspark.sql.functions import udf
 
     name_jobs(spark, "rocketproof", "check of the workers")
@@ -98,7 +92,7 @@ def _visits(spark: SparkSession, load: Sequence[str]) -> list[WorkerFacts]:
     visit = udf(_visitor(REQUIRED, load), "string", useArrow=False)  # a worker without Arrow can report that
     try:
         rows = spark.range(0, tasks, 1, tasks).select(visit("id").alias("facts")).collect()
-    except (PySparkException, Py4JError) as error:  # Spark does not convert each Java exception
+    except spark_errors() as error:
         raise _refusal(str(error), reason(error)) from None
     return [WorkerFacts(**json.loads(text)) for text in sorted({row["facts"] for row in rows})]
 
@@ -124,11 +118,12 @@ def _visitor(required: Sequence[str], load: Sequence[str]) -> Any:
         def problem_of(name: str) -> str:
             try:
                 importlib.import_module(name)
-            except Exception as error:  # noqa: BLE001  (a library that does not fit the machine raises anything)
+            except Exception as error:  # noqa: BLE001  (an import runs any code: a library for another machine can raise any exception)
                 return f"cannot import {name}: {type(error).__name__}: {error}"
             return ""
 
-        time.sleep(0.2)  # so that one worker does not take the tasks of all
+        # A barrier would need Arrow here, and a free core per task. Without a pause, an executor that starts early does the tasks of all.
+        time.sleep(0.2)
         facts = {
             "host": socket.gethostname(),
             "python": platform.python_version(),

@@ -28,8 +28,10 @@ from ..bulk.verdicts import judge_calls
 from ..bulk.work import JudgingJob, Tell, cached, named, take_new, unjudged
 from ..common.collection import uncollected
 from ..common.errors import TraceError
+from ..common.pools import first_and_more
+from .failures import reason, spark_errors
 from .session import in_thread
-from .spread import JobNames, name_jobs, on_spark, reason
+from .spread import JobNames, name_jobs, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,16 +42,14 @@ _PACKED = "history string, part int, calls binary"
 """Calls of one part as a record batch of Arrow (CALLS): Spark moves a few large values much faster than many rows."""
 _FILES = "path string, modificationTime timestamp, length long, content binary"
 _GROUP = "rocketproof judge"
-_READING = JobNames(_GROUP, lambda items: f"read {items[0]}{f' and {len(items) - 1:,} more files' if len(items) > 1 else ''}")
+_READING = JobNames(_GROUP, lambda items: f"read {first_and_more(items[0], len(items), 'files')}")
 
 
 def judge(spark: SparkSession, order: JudgingJob, tell: Tell = lambda _: None) -> Summary:
     """Judge what the order names and was not judged yet. Returns the summary of everything in its folder. Raises TraceError."""
-    from pyspark.errors import PySparkException
-
     try:
         return in_thread(lambda: _judge(spark, order, tell), spark.interruptAll)
-    except PySparkException as error:
+    except spark_errors() as error:
         raise TraceError("Spark", f"gave up: {reason(error)}", "run it again: it goes on where it was") from None
 
 
@@ -99,7 +99,7 @@ def _judge_batch(spark: SparkSession, order: JudgingJob, tell: Tell) -> None:
     """Judge the new or changed histories in the cache and write their verdicts as one batch."""
     todo = unjudged(order, tell)
     if todo:
-        name_jobs(spark, _GROUP, f"{todo[0].history}{f' and {len(todo) - 1:,} more histories' if len(todo) > 1 else ''}: {order.profile}")
+        name_jobs(spark, _GROUP, f"{first_and_more(todo[0].history, len(todo), 'histories')}: {order.profile}")
         judged(spark, order, todo).write.mode("overwrite").parquet(f"{order.out.rstrip('/')}/{FolderResults(order.out).next()}")
 
 

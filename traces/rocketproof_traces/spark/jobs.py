@@ -19,7 +19,8 @@ from rocketproof_model.result import MEMORY
 
 from ..common.errors import TraceError
 from . import shares
-from .spread import ANSWER, Mapping, name_jobs, over_items, reason
+from .failures import reason
+from .spread import ANSWER, Mapping, name_jobs, over_items
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -35,6 +35,7 @@ from ..common.reach import ANSWER_SECONDS, unreachable
 from . import gateway
 from .cluster import is_cluster
 from .environment import cluster_variables, variables, worker_variables
+from .failures import spark_errors
 from .installed import missing
 from .java import find_java
 
@@ -181,7 +182,7 @@ def _reach(url: str) -> None:
 
     A Spark Connect client would retry an unreachable server for half an hour.
     """
-    import grpc  # type: ignore[import-untyped]  # it has no types
+    import grpc
     from pyspark.sql.connect.client import DefaultChannelBuilder  # before grpc: its error names what to install
 
     builder = DefaultChannelBuilder(url)
@@ -221,9 +222,7 @@ def _submitted(properties: Mapping[str, str]) -> SparkSession:
 
 
 def _created(master: str, cores: int | None, properties: Mapping[str, str], archive: Path | None) -> SparkSession:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
     from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkException
     from pyspark.find_spark_home import _find_spark_home
     from pyspark.sql import SparkSession
 
@@ -257,7 +256,7 @@ def _created(master: str, cores: int | None, properties: Mapping[str, str], arch
                 context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=java_process)
             spark = SparkSession(context)
     except BaseException as error:
-        expected = (Py4JError, PySparkException, OSError, RuntimeError, ValueError)
+        expected = (*spark_errors(), OSError, RuntimeError, ValueError)
         is_expected = isinstance(error, expected) and not isinstance(error, TraceError)
         # The message is in Java, so read it before Java ends. After an interrupt py4j raises another exception.
         why = _first_line(error) if is_expected and not interrupts.came() else ""

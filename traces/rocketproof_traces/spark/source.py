@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-HIDES_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+_HIDES_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _OPERATORS: dict[type[api.Filter], Operator] = {
@@ -65,12 +65,12 @@ class StoreSource(api.DataSource):
         return cls.table.name
 
     def schema(self) -> StructType:
-        with one_line():
+        with _one_line():
             self._check_options()
             return from_arrow_schema(self.table.schema(self.table.chosen(self.options.get("columns"))))
 
     def reader(self, schema: StructType) -> StoreReader:
-        with one_line():
+        with _one_line():
             self._check_options()
             return self._reader(schema)
 
@@ -148,7 +148,7 @@ class StoreReader(api.DataSourceReader):
                 self.clauses = (*self.clauses, clause)
 
     def partitions(self) -> Sequence[api.InputPartition]:
-        with one_line():
+        with _one_line():
             return [api.InputPartition(part) for part in self.table.parts(self.folders, self.clauses, self.part_size)]
 
     def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
@@ -159,16 +159,16 @@ class StoreReader(api.DataSourceReader):
 
 
 @contextmanager
-def one_line() -> Iterator[None]:
+def _one_line() -> Iterator[None]:
     """Report a TraceError of the block without a traceback: it is about the query, not about this code.
 
     Spark's worker process reads this variable when it sends an error to the driver.
     """
-    os.environ.pop(HIDES_TRACEBACK, None)
+    os.environ.pop(_HIDES_TRACEBACK, None)
     try:
         yield
     except TraceError:
-        os.environ[HIDES_TRACEBACK] = "1"
+        os.environ[_HIDES_TRACEBACK] = "1"
         raise
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import pickle
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -19,10 +18,12 @@ from rocketproof_protocol.numbers import whole_number
 
 from ..common.errors import TraceError
 from ..common.pools import WorkerPool
+from .failures import reason, spark_errors
 from .session import in_thread
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 WAVE = 16  # items per core that are sent at once; their results are kept before the next items are sent
@@ -47,7 +48,7 @@ class JobNames:
 
 def name_jobs(spark: SparkSession, group: str, description: str) -> None:
     """Name the jobs that this thread starts from now on. On Spark Connect, which has no descriptions, the group becomes a tag."""
-    context = getattr(spark, "sparkContext", None)
+    context = context_of(spark)
     if context is None:
         spark.addTag(group.replace(" ", "-"))
     else:
@@ -60,15 +61,13 @@ def on_spark(spark: SparkSession, *, short: bool = True, names: JobNames = JobNa
     `short` items take a fraction of a second and share TASKS tasks per core. Longer items are sent WAVE / 2 per core, one per task. Raises
     TraceError if Spark fails.
     """
-    from pyspark.errors import PySparkException
-
     cores = in_thread(partial(core_count, spark))
     width = (WAVE if short else WAVE // 2) * cores
 
     def run(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
         try:
             yield from spread(spark, function, items, width, TASKS * cores if short else width, names)
-        except PySparkException as error:
+        except spark_errors() as error:
             raise TraceError("Spark", f"could not do a part of the work ({reason(error)[:200]})", "give the same command again") from None
 
     return run
@@ -119,18 +118,14 @@ def _freeze_loaded() -> None:
     gc.freeze()
 
 
-def reason(error: Exception) -> str:
-    """Return the cause in an error of Spark: the last line that names an error of Python or Java, else the first line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    return errors[-1] if errors else (lines or [type(error).__name__])[0]
+def context_of(spark: SparkSession) -> SparkContext | None:
+    """Return the context of a classic session. A session of Spark Connect has none."""
+    return getattr(spark, "sparkContext", None)
 
 
 def core_count(spark: SparkSession) -> int:
-    """Return the number of cores of the session. A session of Spark Connect has no context, so its shuffle partitions are used."""
-    from pyspark.errors import PySparkException
-
-    try:
-        return max(1, whole_number(spark.sparkContext.defaultParallelism))
-    except PySparkException:
+    """Return the number of cores of the session. On Spark Connect, which does not show it, return the number of shuffle partitions."""
+    context = context_of(spark)
+    if context is None:
         return max(1, whole_number(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4))
+    return max(1, whole_number(context.defaultParallelism))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from .paths import folders_in, is_file_name, is_remote, join, names_of
+from .paths import entries_of, is_file_name, is_remote, join
 
 DEPTH = 8
 """The number of levels of folders that are searched below a folder."""
@@ -29,10 +29,11 @@ def is_pattern(path: str) -> bool:
 
 
 def _below(folder: str, depth: int) -> list[str]:
-    names = folders_in(folder)
-    if any(name == "commitlog" or name.startswith("dledger-") for name in names) or any(map(is_file_name, names_of(folder))):
+    entries = entries_of(folder)
+    folders = [name for name, is_folder in entries.items() if is_folder]
+    if any(name == "commitlog" or name.startswith("dledger-") for name in folders) or any(map(is_file_name, entries)):
         return [folder]
-    return [store for name in names for store in _below(join(folder, name), depth - 1)] if depth else []
+    return [store for name in folders for store in _below(join(folder, name), depth - 1)] if depth else []
 
 
 def _matching(pattern: str) -> list[str]:
@@ -43,5 +44,10 @@ def _matching(pattern: str) -> list[str]:
     fixed = next(number for number, part in enumerate(parts) if is_pattern(part))
     folders = [f"{scheme}{separator}{'/'.join(parts[:fixed])}{mark}{options}" or ("/" if inner.startswith("/") else ".")]
     for part in parts[fixed:]:
-        folders = [join(folder, name) for folder in folders for name in folders_in(folder) if fnmatchcase(name, part)]
+        folders = [
+            join(folder, name)
+            for folder in folders
+            for name, is_folder in entries_of(folder).items()
+            if is_folder and fnmatchcase(name, part)
+        ]
     return folders

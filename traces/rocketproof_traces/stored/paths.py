@@ -241,27 +241,28 @@ def names_of(folder: str) -> list[str]:
                 return sorted(os.listdir(folder))
             except (FileNotFoundError, NotADirectoryError):
                 return []
-        from pyarrow import fs
-
-        system, inner = file_system(folder)
-        selector = fs.FileSelector(inner, allow_not_found=True)
-        return sorted(str(entry.base_name) for entry in system.get_file_info(selector))
+        return sorted(name for name, _ in _remote_entries(folder))
 
 
-def folders_in(folder: str) -> list[str]:
-    """Return the names of the folders in a folder, sorted; an empty list if it does not exist. Raises StoredError."""
+def entries_of(folder: str) -> dict[str, bool]:
+    """Return the names in a folder, sorted, each with whether it is a folder; empty if the folder does not exist. Raises StoredError."""
     with readable(folder):
-        if not is_remote(folder):
-            try:
-                with os.scandir(folder) as entries:
-                    return sorted(entry.name for entry in entries if entry.is_dir())
-            except (FileNotFoundError, NotADirectoryError):
-                return []
-        from pyarrow import fs
+        if is_remote(folder):
+            return dict(sorted(_remote_entries(folder)))
+        try:
+            with os.scandir(folder) as entries:
+                return dict(sorted((entry.name, entry.is_dir()) for entry in entries))
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
 
-        system, inner = file_system(folder)
-        infos = system.get_file_info(fs.FileSelector(inner, allow_not_found=True))
-        return sorted(str(info.base_name) for info in infos if info.type == fs.FileType.Directory)
+
+def _remote_entries(folder: str) -> list[tuple[str, bool]]:
+    """Return each name in the folder of a URL, and whether it is a folder."""
+    from pyarrow import fs
+
+    system, inner = file_system(folder)
+    infos = system.get_file_info(fs.FileSelector(inner, allow_not_found=True))
+    return [(str(info.base_name), info.type == fs.FileType.Directory) for info in infos]
 
 
 def is_file_name(name: str) -> bool:

@@ -21,8 +21,7 @@ from rocketproof_traces.common.pools import WorkerPool
 from ...catalogue.stored import settings, stored_rules
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
-from .folders import folders_of
-from .thresholds import Thresholds, rules_named
+from .thresholds import BY_DEFAULT, Thresholds, rules_named
 
 FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
 
@@ -47,11 +46,10 @@ class Audited:
     outcome: AuditOutcome
     profile: str
     entries: Mapping[str, StoreEntry] = field(default_factory=dict)
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = BY_DEFAULT
 
     def profile_of(self, store: str) -> str:
-        entry = self.entries.get(store)
-        return self.profile if entry is None else entry.profile
+        return self.entries[store].profile if store in self.entries else self.profile
 
     @property
     def findings(self) -> list[AuditFinding]:
@@ -63,7 +61,7 @@ class Audited:
 
     @property
     def problems(self) -> list[str]:
-        return [problem for totals in self.outcome.totals for problem in (*filter(None, [totals.failure]), *totals.problems)]
+        return [problem for totals in self.outcome.totals for problem in (totals.failure, *totals.problems) if problem]
 
     def labels_of(self, store: str) -> Mapping[str, str]:
         return self.entries[store].labels if store in self.entries else {}
@@ -118,7 +116,7 @@ def plan_of(
 
 
 def run(
-    stores: tuple[str, ...],
+    folders: tuple[str, ...],
     plan: AuditPlan,
     profile: str,
     out: Path | None,
@@ -127,15 +125,14 @@ def run(
     *,
     entries: Mapping[str, StoreEntry] = MappingProxyType({}),
     strict: bool = True,
-    thresholds: Thresholds = Thresholds(),  # noqa: B008  (it is frozen)
+    thresholds: Thresholds = BY_DEFAULT,
     **more: Any,
 ) -> Audited:
-    """Audit the stores, and write the findings and the summary into the folder `out`.
+    """Audit the stores in folders that `folders_of` returned, and write the findings and the summary into the folder `out`.
 
     A store of `entries` is audited by its own plan. Without `strict`, a store that cannot be read does not prevent the audit of the others.
     Raises RocketproofError.
     """
-    folders = folders_of(stores, strict=strict)
     with _writing(out):
         if out is not None:
             table(())  # Arrow loads pandas for its first table: a second that is not available after an interrupt

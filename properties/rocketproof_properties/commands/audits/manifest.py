@@ -58,31 +58,36 @@ def of_manifest(
     profile: str,
     broker_conf: Path | None,
     plan_of: Callable[[str, Path | None], AuditPlan],
-) -> tuple[tuple[str, ...], dict[str, StoreEntry]]:
-    """Return the folders of a manifest's stores, and the entry of each. Without a manifest there are none. Raises InputError."""
+    *,
+    strict: bool,
+    alone: bool,
+) -> dict[str, StoreEntry]:
+    """Return the entry of each store in a manifest by its folder. Without a manifest there are none.
+
+    `alone`: no stores are named elsewhere. Raises InputError, and TraceError as `folders_of` does.
+    """
 
     def table(name: str) -> list[dict[str, Any]]:
         if engine != "spark":
             raise InputError(f"--manifest {manifest} with --engine {engine}: only Spark has tables; give a file, or --engine spark")
-        from pyspark.errors import PySparkException
-
-        from rocketproof_traces.spark.spread import reason
+        from rocketproof_traces.spark.failures import reason, spark_errors
 
         session = cluster.session()
         try:
             return [row.asDict(recursive=True) for row in session.table(name).collect()]
-        except PySparkException as error:
+        except spark_errors() as error:
             raise InputError(f"--manifest {manifest}: is not readable ({reason(error)[:200]}); {_FORM}") from None
 
     entries: dict[str, StoreEntry] = {}
     plans: dict[tuple[str, Path | None], AuditPlan] = {}
-    for row in read_manifest(manifest, table) if manifest is not None else ():
+    rows = read_manifest(manifest, table) if manifest is not None else []
+    for row in rows:
         chosen = row.profile or profile, row.broker_conf or broker_conf
         if chosen not in plans:
             plans[chosen] = plan_of(*chosen)
         entry = StoreEntry(chosen[0], plans[chosen], row.labels)
-        entries |= dict.fromkeys(folders_of([row.path], strict=False, alone=False), entry)
-    return tuple(entries), entries
+        entries |= dict.fromkeys(folders_of([row.path], strict=strict, alone=alone and len(rows) == 1), entry)
+    return entries
 
 
 def _rows(path: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from rocketproof_traces.audit.rules import Rule
 
 from ...reports.output import Page, TableRow, counted
 from .command import Audited
-from .thresholds import Thresholds
+from .thresholds import BY_DEFAULT
 
 LINES = 40  # at most, with the sentence about the engine
 RULES = 8  # number of rules printed, with two lines each
@@ -44,7 +44,7 @@ def render(audited: Audited) -> None:
 
 
 def _is_red(audited: Audited) -> bool:
-    return bool(audited.problems or any(rule.severity == "error" or audited.thresholds != Thresholds() for rule in audited.failing))
+    return bool(audited.problems or any(rule.severity == "error" or audited.thresholds != BY_DEFAULT for rule in audited.failing))
 
 
 def _named(stores: list[str]) -> str:
@@ -128,7 +128,7 @@ def closing(audited: Audited) -> str:
 
 def _by_thresholds(audited: Audited) -> str:
     """Return which rules fail the audit, if thresholds were given and a rule is broken."""
-    if audited.thresholds == Thresholds() or not audited.broken("error", "warning"):
+    if audited.thresholds == BY_DEFAULT or not audited.broken("error", "warning"):
         return ""
     failing = audited.failing
     return f"; beyond the thresholds: {', '.join(rule.id for rule in failing)}" if failing else "; within the thresholds"

@@ -13,8 +13,8 @@ from ...reports.results import tool
 from .command import Audited
 
 
-def append(folder: Path, audited: Audited, seconds: float) -> str:
-    """Add an audit of `seconds` to the tables in a folder, and return its run id. Raises InputError."""
+def append(folder: Path, audited: Audited, seconds: float) -> None:
+    """Add an audit of `seconds` to the tables in a folder. Raises InputError."""
     time = datetime.now(UTC) - timedelta(seconds=seconds)
     run_id = f"{time:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
     run = {"runId": run_id, "time": time}
@@ -29,7 +29,6 @@ def append(folder: Path, audited: Audited, seconds: float) -> str:
         for finding in audited.findings
     ]
     tables.append(folder, run_id, {"runs": [row], "findings": findings, "metrics": _metrics(run, audited)})
-    return run_id
 
 
 def _metrics(run: dict[str, Any], audited: Audited) -> Iterator[dict[str, Any]]:
@@ -38,7 +37,7 @@ def _metrics(run: dict[str, Any], audited: Audited) -> Iterator[dict[str, Any]]:
             **run, "store": totals.store, "labels": list(audited.labels_of(totals.store).items()),
             "profile": audited.profile_of(totals.store), "status": totals.status,
             "problem": totals.failure or next(iter(totals.problems), ""),
-            "unknown": audited.outcome.stopped or totals.status != "audited",
+            "unknown": audited.outcome.stopped or not totals.is_complete,
             "records": totals.records, "bytes": totals.bytes, "seconds": totals.seconds,
         }  # fmt: skip
         for rule in audited.rules:

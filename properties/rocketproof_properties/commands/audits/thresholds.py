@@ -11,7 +11,7 @@ from rocketproof_protocol.numbers import java_int
 from rocketproof_traces.audit.rules import Rule
 
 from ...catalogue.stored import stored_rules
-from ...reports.choices import InputError, known, read_toml
+from ...reports.choices import InputError, TomlTable, read_toml
 
 SEVERITIES: Final = ("error", "warning")
 KEYS: Final = ("fail-on", "warn", "limits")
@@ -40,6 +40,10 @@ class Thresholds:
         return count > 0 and rule.severity in SEVERITIES[: SEVERITIES.index(self.severity) + 1]
 
 
+BY_DEFAULT: Final = Thresholds()
+"""The thresholds without options: errors and warnings fail an audit."""
+
+
 def thresholds_of(file: Path | None, fail_on: Sequence[str], warn: Sequence[str]) -> Thresholds:
     """Return the thresholds of a file and of options, which override the file. Raises InputError."""
     severity, limits, warned = _in_file(file)
@@ -61,15 +65,11 @@ def thresholds_of(file: Path | None, fail_on: Sequence[str], warn: Sequence[str]
 
 def _in_file(file: Path | None) -> tuple[str, dict[str, int], set[str]]:
     if file is None:
-        return "warning", {}, set()
+        return BY_DEFAULT.severity, {}, set()
     place = f"--thresholds {file}"
     _, data = read_toml(file, place, f"a TOML file with the keys {', '.join(KEYS)}")
-    for key in data:
-        try:
-            known("key", key, KEYS)
-        except InputError as error:
-            raise InputError(f"{place}: {error}") from None
-    severity, warn, given = data.get("fail-on", "warning"), data.get("warn", []), data.get("limits", {})
+    TomlTable(data, lambda _table, _key: place, KEYS)
+    severity, warn, given = data.get("fail-on", BY_DEFAULT.severity), data.get("warn", []), data.get("limits", {})
     if severity not in SEVERITIES or not isinstance(warn, list) or not isinstance(given, dict):
         raise InputError(f'{place}: wrong form; give fail-on = "error", warn = ["RULE"] and a table [limits] with RULE = N')
     limits: dict[str, int] = {}

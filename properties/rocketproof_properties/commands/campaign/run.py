@@ -14,7 +14,7 @@ from typing import Any
 
 from rocketproof_model import RocketproofError, interrupts
 from rocketproof_protocol.shown import json_text
-from rocketproof_traces.common.pools import WorkerPool
+from rocketproof_traces.common.pools import WorkerPool, first_and_more
 
 from ...reports import files as store
 from ...reports.choices import InputError
@@ -153,8 +153,7 @@ def _resume(options: CampaignOptions, all_: Sequence[Shard]) -> dict[str, ShardR
 
 def description(items: Sequence[str]) -> str:
     """Describe shards given as JSON text: the first one, and how many more."""
-    first = Shard.read(json.loads(items[0])).key
-    return f"{first} and {len(items) - 1:,} more shards" if len(items) > 1 else first
+    return first_and_more(Shard.read(json.loads(items[0])).key, len(items), "shards")
 
 
 def answer(item: str) -> str:

@@ -101,6 +101,7 @@ def test_file_of_the_page_is_accepted(tmp_path: Path) -> None:
         (("INV-999",), (), None, "--fail-on INV-999: no rule about stored data has this id"),
         ((), ("HAZ-01",), None, "--warn HAZ-01: no rule"),
         ((), (), "fail_on = 'error'", "unknown key 'fail_on'"),
+        ((), (), "Fail-On = 'error'", "unknown key 'Fail-On'"),
         ((), (), "fail-on = 3", "wrong form; give fail-on"),
         ((), (), "[limits]\n'INV-37' = -1", "limits: INV-37 = -1 is no number of rows; give 0 or more"),
         ((), (), "fail-on", "is not TOML"),

@@ -30,9 +30,13 @@ WIDE = Tuning(word_bits=10, homes=8, block=2)
 
 def summary(found: Exploration) -> object:
     """Return everything that must equal an uninterrupted search."""
+    return outline(found), [np.sort(level).tolist() for level in found.levels()]
+
+
+def outline(found: Exploration) -> object:
+    """Return what must equal an uninterrupted search also of a search on disk, which has no states in memory."""
     outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
-    sizes = (found.states, found.transitions, found.depth, found.deadlocks, found.sizes)
-    return sizes, found.coverage, outcomes, [np.sort(level).tolist() for level in found.levels()]
+    return (found.states, found.transitions, found.depth, found.deadlocks, found.sizes), found.coverage, outcomes
 
 
 @pytest.mark.parametrize("tuning", [Tuning(), WIDE], ids=["one word", "many words"])
@@ -223,7 +227,15 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def undisturbed() -> object:
-    return summary(explore(MODEL.given()))
+    return outline(explore(MODEL.given()))
+
+
+def says_the_same(damaged: bytes, whole: bytes) -> bool:
+    """Return whether both are the same JSON: a space may have become a tab."""
+    try:
+        return json.dumps(json.loads(damaged)) == json.dumps(json.loads(whole))
+    except ValueError:
+        return False
 
 
 @settings(max_examples=30, deadline=None)
@@ -246,16 +258,15 @@ def test_any_damage_names_the_file_and_the_remedy(
         record = json.loads(content)
         where = data.draw(st.sampled_from([record, record["record"]]))
         key = data.draw(st.sampled_from(sorted(where)))
-        old, where[key] = where[key], data.draw(VALUES)
-        if json.dumps(where[key]) == json.dumps(old):
-            return
+        where[key] = data.draw(VALUES)
         content = bytearray(json.dumps(record).encode())
     for each, whole in files.items():
         (folder / each).write_bytes(content if each == name else whole)
     limits = Limits(disk=1 << 26 if disk else None)
     try:
-        found = summary(explore(MODEL.given(), limits=limits, checkpoint=SearchCheckpoint(folder)))
+        found: object = outline(explore(MODEL.given(), limits=limits, checkpoint=SearchCheckpoint(folder)))
     except RocketproofError as error:
         found = str(error)
     named = isinstance(found, str) and re.search(rf"{folder / name} is damaged.*; .*remove {folder} to search from the start", found)
-    assert named or (name == "runs" and found == undisturbed), "damage is accepted only in a block that is never read"
+    harmless = name == "runs" or (name == "search.json" and says_the_same(bytes(content), files[name]))
+    assert named or (harmless and found == undisturbed), "damage is accepted only in a block that is never read, and between two words"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_validate_command import refused
@@ -91,12 +92,15 @@ def test_each_part_starts_with_jars_of_its_release(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(jars, "java", lambda: "java")
     started: list[Launch] = []
 
-    def opened(make: object) -> None:
-        assert callable(make)
-        make()
+    class Beginning:
+        def __init__(self, builder: Any) -> None:
+            self.builder = builder
 
-    monkeypatch.setattr(apache, "opened", opened)
-    monkeypatch.setattr(apache, "Processes", lambda builder, setup: started.extend(builder.launch(Started(), part) for part in PARTS))
+        def begin(self) -> None:
+            started.extend(self.builder.launch(Started(), part) for part in PARTS)
+
+    monkeypatch.setattr(apache, "opened", lambda make: make())
+    monkeypatch.setattr(apache, "Processes", lambda builder, setup: Beginning(builder))
     Apache("4.9.4", name_server="5.3.3").open()
     assert [process.command[process.command.index("-cp") + 1] for process in started] == ["/jars/5.3.3/*", "/jars/4.9.4/*"]
     packages = [(tmp_path / part / "conf" / "logback.xml").read_text("utf-8").count("rocketmq.logging") for part in PARTS]

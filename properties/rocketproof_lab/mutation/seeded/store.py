@@ -137,8 +137,8 @@ PATCHES: dict[str, Patch] = {
             f"{_STORE}.ha:GroupTransferService._transferred", "return self._ha.push2_slave_max_offset >= request.next_offset", "return True"
         ),
     ],
-    "M-166a": [Text(f"{_SERVICE}.clean_unused_topics", "self._profile.keeps_system_queues", "True")],
-    "M-166b": [Text(f"{_SERVICE}.clean_unused_topics", "self._profile.keeps_system_queues", "False")],
+    "M-166a": [Text(f"{_SERVICE}._keeps_queues", "self._profile.keeps_system_queues", "True")],
+    "M-166b": [Text(f"{_SERVICE}._keeps_queues", "self._profile.keeps_system_queues", "False")],
     "M-167a": [Text(f"{_STORE}.timers:TimerMessageStore._key", "if self._by_topic", "if True")],
     "M-167b": [Text(f"{_STORE}.timers:TimerMessageStore._key", "if self._by_topic", "if False")],
     "M-136": [Text(f"{_SERVICE}._dispatch", "if message.transaction in (NOT, COMMIT):", "if True:")],

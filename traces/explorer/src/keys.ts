@@ -96,7 +96,7 @@ function times(count: number, job: () => void): void {
 /** Open the actions and put the focus on the next or previous action that the trace does not take. */
 function chooseOther(walker: Walker, way: 1 | -1): void {
   walker.store.set({ panel: "actions" });
-  requestAnimationFrame(() => focusOther(walker, way)); // after the panel is drawn
+  queueMicrotask(() => focusOther(walker, way)); // after the panel is there (it is rendered in a microtask), before the next key
 }
 
 function focusOther(walker: Walker, way: 1 | -1): void {
@@ -124,17 +124,15 @@ export function leaveSearch(clear: () => void): (event: KeyboardEvent) => void {
   };
 }
 
-/** Listen for keys of a page, and for dark or light; returns the function that ends it. */
-export function bindKeys(does: Record<string, () => void>): () => void {
-  const listen = (event: KeyboardEvent): void => {
+/** A listener that does what each key says, and dark or light. */
+export function doing(does: Record<string, () => void>): (event: KeyboardEvent) => void {
+  return (event) => {
     if (typing(event)) return;
     const run = event.key === "t" ? toggleTheme : does[event.key];
     if (!run) return;
     run();
     event.preventDefault();
   };
-  addEventListener("keydown", listen);
-  return () => removeEventListener("keydown", listen);
 }
 
 export function bindingOf(event: KeyboardEvent, walking: boolean): Binding | undefined {

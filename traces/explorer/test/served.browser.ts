@@ -161,6 +161,7 @@ test("a known hazard stands on top of the catalogue and opens its scenario, whic
     await says(page, "h1", /HAZ-01/);
     await page.getByRole("button", { name: "catalogue" }).click();
     await page.getByRole("button", { name: "run 7" }).click();
+    await says(page, "aside", /client/);
     await press(page, "Home");
     await page.waitForURL(/open=witness.*operation=1$/);
     const address = page.url();

@@ -11,7 +11,7 @@ import { textOf, type Walker } from "../walker";
 import { counted } from "../values";
 import { Told } from "./steps";
 import { TruthWord } from "./truth";
-import { useStore } from "./use";
+import { useKeys, useStore } from "./use";
 
 const BEFORE = 2; // pairs shown before the first difference
 const MOST = 60; // counterexamples that are offered without a search
@@ -144,18 +144,14 @@ function Pairs({ left, right }: { left: Given; right: Given }) {
   const [open, setOpen] = useState(false);
   const hidden = open || first === null ? 0 : Math.max(0, first - BEFORE);
 
-  useEffect(() => {
-    const listen = (event: KeyboardEvent): void => {
-      if (typing(event)) return;
-      const way = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-      if (way) setAt((now) => Math.max(hidden, Math.min(pairs.length - 1, now + way)));
-      else if (event.key === "n" && first !== null) setAt((now) => nextDifference(pairs, now));
-      else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", listen);
-    return () => removeEventListener("keydown", listen);
-  }, [pairs, hidden]);
+  useKeys((event) => {
+    if (typing(event)) return;
+    const way = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+    if (way) setAt((now) => Math.max(hidden, Math.min(pairs.length - 1, now + way)));
+    else if (event.key === "n" && first !== null) setAt((now) => nextDifference(pairs, now));
+    else return;
+    event.preventDefault();
+  });
 
   useEffect(() => document.getElementById(`pair-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
 

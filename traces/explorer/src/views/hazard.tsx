@@ -2,11 +2,12 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { HazardDocument } from "../document";
-import { bindKeys, HAZARD_KEYS } from "../keys";
+import { doing, HAZARD_KEYS } from "../keys";
 import type { Request } from "../live";
 import { Head } from "./head";
 import { Help } from "./help";
 import { Commands } from "./property";
+import { useKeys } from "./use";
 
 interface Props {
   hazard: HazardDocument;
@@ -18,8 +19,8 @@ export function HazardPage({ hazard, home, open }: Props) {
   const [at, setAt] = useState(0);
   const [help, setHelp] = useState(false);
   const last = hazard.steps.length - 1;
-  useEffect(() =>
-    bindKeys({
+  useKeys(
+    doing({
       ArrowDown: () => setAt((now) => Math.min(last, now + 1)),
       j: () => setAt((now) => Math.min(last, now + 1)),
       ArrowUp: () => setAt((now) => Math.max(0, now - 1)),

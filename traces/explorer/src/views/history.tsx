@@ -13,7 +13,7 @@ import { Values } from "./actions";
 import { Head } from "./head";
 import { Help } from "./help";
 import { Commands, SubjectList } from "./property";
-import { usePrinting, useSize } from "./use";
+import { useKeys, usePrinting, useSize } from "./use";
 
 const ROW = 46; // two lines of a bar, and the points of the order below it
 const TOP = 34;
@@ -57,24 +57,20 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
   const inSight = (from: number, to: number): boolean => printing || (px(to) >= left - 200 && px(from) <= left + width + 200);
   const points = timeline.points.slice(0, reached);
 
-  useEffect(() => {
-    const listen = (event: KeyboardEvent): void => {
-      if (typing(event)) return;
-      const to = { ArrowRight: position + 1, j: position + 1, ArrowDown: position + 1, ArrowLeft: position - 1, k: position - 1, ArrowUp: position - 1, Home: 0, End: walk.length - 1 }[event.key];
-      if (to !== undefined) go(to);
-      else if (event.key === "n" && refused !== null) setChosen(refused);
-      else if (event.key === "+" || event.key === "=") stretchBy(1.5);
-      else if (event.key === "-") stretchBy(1 / 1.5);
-      else if (event.key === "0") setStretch(0);
-      else if (event.key === "/") search.current?.focus();
-      else if (event.key === "t") toggleTheme();
-      else if (event.key === "?") setHelp(true);
-      else if (event.key === "h") leave(history, home);
-      else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", listen);
-    return () => removeEventListener("keydown", listen);
+  useKeys((event) => {
+    if (typing(event)) return;
+    const to = { ArrowRight: position + 1, j: position + 1, ArrowDown: position + 1, ArrowLeft: position - 1, k: position - 1, ArrowUp: position - 1, Home: 0, End: walk.length - 1 }[event.key];
+    if (to !== undefined) go(to);
+    else if (event.key === "n" && refused !== null) setChosen(refused);
+    else if (event.key === "+" || event.key === "=") stretchBy(1.5);
+    else if (event.key === "-") stretchBy(1 / 1.5);
+    else if (event.key === "0") setStretch(0);
+    else if (event.key === "/") search.current?.focus();
+    else if (event.key === "t") toggleTheme();
+    else if (event.key === "?") setHelp(true);
+    else if (event.key === "h") leave(history, home);
+    else return;
+    event.preventDefault();
   });
 
   useEffect(() => {

@@ -1,12 +1,13 @@
 // Where the served page begins without a document: a known hazard, a witness, a property and its case, or a scope to walk in freely.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Case, Catalogue, Hazard } from "../document";
-import { bindKeys, leaveSearch, START_KEYS } from "../keys";
+import { doing, leaveSearch, START_KEYS } from "../keys";
 import type { Request } from "../live";
 import { matches } from "../search";
 import { Head } from "./head";
 import { Help } from "./help";
+import { useKeys } from "./use";
 
 interface Props {
   catalogue: Catalogue;
@@ -25,7 +26,7 @@ export function StartPage({ catalogue, version, error, open }: Props) {
   const cancel = useRef<AbortController | null>(null);
   const search = useRef<HTMLInputElement>(null);
   const [help, setHelp] = useState(false);
-  useEffect(() => bindKeys({ "/": () => search.current?.focus(), "?": () => setHelp(true) }), []);
+  useKeys(doing({ "/": () => search.current?.focus(), "?": () => setHelp(true) }));
 
   const ask = async (request: Request): Promise<void> => {
     cancel.current?.abort();

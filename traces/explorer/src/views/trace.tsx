@@ -17,7 +17,7 @@ import { PropertyPanel } from "./property";
 import { StatePanel } from "./state";
 import { Steps } from "./steps";
 import { Here } from "./here";
-import { useStore } from "./use";
+import { useKeys, useStore } from "./use";
 
 const PANELS: { panel: Panel; name: string; key: string }[] = [
   { panel: "state", name: "State", key: "s" },
@@ -37,29 +37,25 @@ export function TracePage({ walker, home, open }: Props) {
   const search = useRef<HTMLInputElement>(null);
   const expression = useRef<HTMLInputElement>(null);
 
-  useEffect(() => {
-    const listen = (event: KeyboardEvent): void => {
-      if (event.key === "Escape" && event.target instanceof HTMLInputElement) {
-        if (event.target === search.current) walker.search("");
-        return event.target.blur();
-      }
-      if (typing(event)) return;
-      if (event.key === "?") setHelp(true);
-      else if (event.key === "/") search.current?.focus();
-      else if (event.key === "e") expression.current?.focus();
-      else if (event.key === "t") toggleTheme();
-      else if (event.key === "h") leave(walker, home);
-      else if (event.key === "Escape") walker.store.set({ view: "trace", message: "" });
-      else {
-        const binding = bindingOf(event, walker.now.view === "trace");
-        if (!binding) return;
-        binding.run(walker);
-      }
-      event.preventDefault();
-    };
-    addEventListener("keydown", listen);
-    return () => removeEventListener("keydown", listen);
-  }, [walker]);
+  useKeys((event) => {
+    if (event.key === "Escape" && event.target instanceof HTMLInputElement) {
+      if (event.target === search.current) walker.search("");
+      return event.target.blur();
+    }
+    if (typing(event)) return;
+    if (event.key === "?") setHelp(true);
+    else if (event.key === "/") search.current?.focus();
+    else if (event.key === "e") expression.current?.focus();
+    else if (event.key === "t") toggleTheme();
+    else if (event.key === "h") leave(walker, home);
+    else if (event.key === "Escape") walker.store.set({ view: "trace", message: "" });
+    else {
+      const binding = bindingOf(event, walker.now.view === "trace");
+      if (!binding) return;
+      binding.run(walker);
+    }
+    event.preventDefault();
+  });
 
   useEffect(() => setAddress(walker.fragment()));
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Hooks: a store's value, printing, dark or light, the size of a box.
+// Hooks: a store's value, keys, printing, dark or light, the size of a box.
 
 import { useEffect, useLayoutEffect, useReducer, useState, type MutableRef } from "preact/hooks";
 import type { Store } from "../store";
@@ -8,6 +8,14 @@ export function useStore<T>(store: Store<T>): T {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   useLayoutEffect(() => store.subscribe(() => redraw(undefined)), [store]);
   return store.value;
+}
+
+/** Listen for the keys of a page from the moment it is shown: an effect after drawing would miss the first key. */
+export function useKeys(listen: (event: KeyboardEvent) => void): void {
+  useLayoutEffect(() => {
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  });
 }
 
 /** Whether the page is being printed: then nothing is folded away by scrolling. */

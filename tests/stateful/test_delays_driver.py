@@ -14,14 +14,16 @@ from rocketproof_impl.broker.transaction import EndTransactionProcessor
 from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.store import delay
 from rocketproof_profiles import PROFILES
+from rocketproof_profiles.switches import Profile
 from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.drivers.delays import DelaysDriver
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
-from rocketproof_properties.conformance.stateful.machine import Campaign, run
+from rocketproof_properties.conformance.stateful.machine import Campaign
 from rocketproof_properties.conformance.stateful.replay import replay
 from rocketproof_protocol.properties import TRAN_MSG
 from rocketproof_spec import part
 from rocketproof_spec.delays import Delays
+from rocketproof_traces.witness.explain import parse
 
 behaviour = pytest.mark.behaviour
 ONE = "send(level=3, asked=1, e=0)"
@@ -76,17 +78,27 @@ def test_level_that_waits_less_is_finding(monkeypatch: pytest.MonkeyPatch) -> No
         replay("delays", "P49", [ONE])
 
 
-@pytest.mark.nightly
 @behaviour("REC-05", "AUX-30", "AUX-27")
-@pytest.mark.parametrize("switch", ["records_each_delivery", "corrects_delay_offsets"])
-def test_another_releases_way_to_keep_offsets_is_finding(switch: str) -> None:
-    source = ModelSource("delays", "P494", (("end_budget", 1), ("power", True)))
-    subject = source.subject()
-    other = replace(PROFILES["P494"], **{switch: False})
+@pytest.mark.parametrize(
+    ("switch", "steps"),
+    [
+        ("records_each_delivery", [*DUE, ONE.replace("e=0", "e=1"), "elapse()", "deliver(e=0)"]),
+        ("corrects_delay_offsets", [*DUE, "deliver(e=0)", "persist()", "end(power=True)", "start()"]),
+    ],
+)
+def test_another_releases_way_to_keep_offsets_is_finding(switch: str, steps: list[str]) -> None:
+    subject = ModelSource("delays", "P494", (("end_budget", 1), ("power", True))).subject()
     specification = part("delays")
     assert isinstance(specification, Delays)
-    made = Campaign(subject.instance, lambda: DelaysDriver(specification, subject.instance, other))
-    assert run(made, 8 * PROGRAMS, 5, shrink=False) is not None
+
+    def perform(profile: Profile) -> None:
+        followed = Campaign(subject.instance, lambda: DelaysDriver(specification, subject.instance, profile)).begin()
+        for step in steps:
+            followed.step(*parse(step, subject.instance.model))
+
+    perform(PROFILES["P494"])
+    with pytest.raises(ConformanceError, match=r"queue\.offset"):
+        perform(replace(PROFILES["P494"], **{switch: False}))
 
 
 @behaviour("TRX-01", "TRX-02")

@@ -18,6 +18,7 @@ from rocketproof_properties.commands import run
 from rocketproof_properties.conformance.witnesses.known import WITNESSES, KnownHazard, replay
 from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.validation import results
+from rocketproof_properties.validation.accept import read
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.faults.found import FaultTests, FaultViolation
 from rocketproof_properties.validation.validate import ValidationRequest, mark, validate
@@ -90,7 +91,8 @@ def test_unreproduced_witness_is_finding_in_report(tmp_path: Path, monkeypatch: 
     """Here no file is as small as the witness requires, so that the message is stored."""
     monkeypatch.setattr("rocketproof_properties.conformance.witnesses.known._BLANK", 1 << 20)
     folder = tmp_path / "report"
-    report = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
+    request = ValidationRequest(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]])
+    report = validate(request)
     assert [witness.hazard for witness in report.not_reproduced] == ["HAZ-22"]
     assert report.exit_code == 1
     (row,) = json.loads((folder / "report.json").read_text())["witnesses"]
@@ -132,3 +134,21 @@ def test_kills_are_in_report(tmp_path: Path) -> None:
         "faults.kill.lost": ("differs", "kill 1, store 0: a message"),
     }
     assert FaultTests.read(json.loads(json.dumps(kills.data()))).findings == kills.findings
+
+
+def test_violation_that_target_has_fixed_can_be_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocketproof_properties.conformance.witnesses.known._BLANK", 1 << 20)
+    (tmp_path / "accepted.toml").write_text(
+        '[[accept]]\nproperty = "HAZ-22"\nfixed = true\nreason = "we reject such a message"\nuntil = 2999-01-31\n'
+        '[[accept]]\nproperty = "INV-44"\nfixed = true\nreason = "ours is right"\nuntil = 2020-01-31\n'
+    )
+    entries, folder = read(tmp_path / "accepted.toml"), tmp_path / "report"
+    report = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]], accepted=entries))
+    assert (report.not_reproduced, list(report.fixed)) == ([], ["HAZ-22"])
+    (over,) = report.over
+    assert over.endswith("is over, and no known violation of this name is missing: take it out") and report.exit_code == 1
+    cases = Xml.parse(folder / "junit.xml").iter("testcase")
+    (case,) = (case for case in cases if case.get("classname") == "rocketproof.validate.P494.HAZ-22")
+    assert case.find("failure") is None and "we reject such a message" in Xml.tostring(case, "unicode")
+    second = again(folder, None, entries[:1])
+    assert (second.not_reproduced, second.over, list(second.fixed)) == ([], [], ["HAZ-22"])

@@ -178,6 +178,12 @@ def test_known_violation_fails_after_enough_programs_without_it(tmp_path: Path, 
     assert ("P494 expects a violation (HAZ-13" in found.said) is (status == "failed")
 
 
+def test_known_violation_that_target_has_fixed_is_accepted(tmp_path: Path) -> None:
+    made = report(*(half(tmp_path, n, held=True) for n in range(ENOUGH)))
+    made.fixed = {KNOWN.partition("[")[0]: Accepted("INV-*", "ours is right", date(2999, 1, 31), fixed=True)}
+    assert outcome(made, KNOWN, tmp_path).status == "accepted" and made.vanished == []
+
+
 def test_observed_known_violation_passes_and_is_reported(tmp_path: Path) -> None:
     found = outcome(report(half(tmp_path, 1, held=True), half(tmp_path, 2, held=False)), KNOWN, tmp_path)
     assert found.status == "passed"

@@ -85,6 +85,8 @@ def test_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[str
     assert "is not TOML" in refused(capsys, "--target", "inprocess", "--accept", str(path))
     path.write_text("accepted = 1\n")
     assert "unknown key 'accepted'; use accept" in refused(capsys, "--target", "inprocess", "--accept", str(path))
+    path.write_text('[[accept]]\nproperty = "INV-44"\nfixed = true\nmatch = "x"\nreason = "r"\nuntil = 2999-01-31\n')
+    assert "remove match or fixed" in refused(capsys, "--target", "inprocess", "--accept", str(path))
 
 
 def test_report_of_other_version_or_tool_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -28,11 +28,12 @@ def finish(validation: ValidationReport, folder: Path, entries: Sequence[accept.
 
 
 def _judge_accepted(validation: ValidationReport, entries: Sequence[accept.Accepted]) -> None:
-    """Mark the accepted findings, and record problems with the entries."""
+    """Mark the accepted findings and known violations that the target has fixed, and record problems with the entries."""
     today = datetime.now(UTC).date()
-    sorted_ = accept.sort([finding.verdict for finding in validation.findings], entries, today)
+    not_shown = [row.id for row in validation.vanished] + [witness.hazard for witness in validation.not_reproduced]
+    sorted_ = accept.sort([finding.verdict for finding in validation.findings], entries, today, not_shown)
     entry_of = dict(sorted_.taken)
-    validation.over = [*sorted_.over]
+    validation.over, validation.fixed = [*sorted_.over], sorted_.fixed
     for finding in validation.findings:
         finding.accepted = entry_of.get(finding.verdict)
     validation.notes = (

@@ -96,7 +96,7 @@ class ValidationFinding:
         row |= {"again": self.again, "repeats": self.repeats, "reproduced": self.reproduced, "file": self.file, "cause": self.cause}
         row |= {"level": self.level, "details": self.details}
         if self.accepted is not None:
-            row["accepted"] = {"reason": self.accepted.reason, "until": str(self.accepted.until)}
+            row["accepted"] = self.accepted.record()
         return row
 
 
@@ -139,6 +139,7 @@ class ValidationReport:
     - `repeated`: judge and property of unconfirmed verdicts whose programs were run again, in this run or in the run that it continues.
     - `witnesses`: the model's witnesses that were replayed. `faults`: the results of machine faults, one per kind.
     - `over`: messages on expired entries of accepted deviations.
+    - `fixed`: known violations, by property or hazard, whose absence an entry accepts: the target has fixed them.
     - `coverage`: which transitions a cover showed, None if programs were generated.
     """
 
@@ -161,6 +162,7 @@ class ValidationReport:
     witnesses: list[HazardReplayed] = field(default_factory=list)
     faults: list[FaultTests] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
+    fixed: Mapping[str, Accepted] = field(default_factory=dict)
     repeated: set[tuple[str, str]] = field(default_factory=set)
     coverage: CoverageReport | None = None
 
@@ -222,12 +224,13 @@ class ValidationReport:
 
     @property
     def vanished(self) -> list[ClaimRow]:
-        return [row for row in self.rows if row.expected == "violated" and row.agrees is False]
+        """Known violations that enough programs did not show, and whose absence is not accepted."""
+        return [row for row in self.rows if row.expected == "violated" and row.agrees is False and row.id not in self.fixed]
 
     @property
     def not_reproduced(self) -> list[HazardReplayed]:
-        """Witnesses of known violations that the target did not follow."""
-        return [witness for witness in self.witnesses if witness.reproduced is False]
+        """Witnesses of known violations that the target did not follow, and whose absence is not accepted."""
+        return [witness for witness in self.witnesses if witness.reproduced is False and witness.hazard not in self.fixed]
 
     @property
     def after_faults(self) -> list[str]:
@@ -263,6 +266,7 @@ class ValidationReport:
             "unconfirmed": unconfirmed(self.judged, self.repeated),
             "missing": self.missing,
             "over": self.over,
+            **({"fixed": {name: entry.record() for name, entry in self.fixed.items()}} if self.fixed else {}),
             "logs": len(self.logs),
             "shared": {
                 "parts": len(self.shared),

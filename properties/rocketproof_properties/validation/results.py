@@ -67,11 +67,12 @@ def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iter
     for finding in data["findings"]:
         yield _finding(finding, profile, data["verdicts"], folder)
     yield from _left_open(data, profile)
+    fixed = data.get("fixed", {})
     for row in data["verdicts"]:
         if row["expected"] == "violated" or not row["broken"]:  # an unexpected violation is a finding instead
-            yield _row(row, profile)
+            yield _row(row, profile, fixed.get(row["id"]))
     for witness in data["witnesses"]:
-        yield _witness(witness, profile)
+        yield _witness(witness, profile, fixed.get(witness["hazard"]))
     if data.get("transport", {}).get("counts"):  # older reports lack faults of the connection
         yield _transport(data["transport"], profile)
     for faults in data["faults"]:
@@ -125,7 +126,7 @@ def _finding(finding: Mapping[str, Any], profile: str, rows: Any, folder: Path |
         "holds",
         profile,
         about=f"by the {finding['judge']}",
-        message=f"accepted until {accepted['until']}: {accepted['reason']}" if accepted else message,
+        message=_accepted(accepted) if accepted else message,
         details=lines(
             [
                 finding.get("details") or finding["text"],  # older reports lack the details
@@ -157,8 +158,11 @@ def _left_open(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
         yield Result("accept", _VALID, "differs", "over", "valid", profile, about=text, message=text)
 
 
-def _row(row: Mapping[str, Any], profile: str) -> Result:
-    """Return the result for a claim without finding: it held, or a known violation was shown, or was not shown."""
+def _row(row: Mapping[str, Any], profile: str, fixed: Mapping[str, str] | None) -> Result:
+    """Return the result for a claim without finding: it held, or a known violation was shown, or was not shown.
+
+    `fixed`: the entry that accepts that the violation is not shown.
+    """
     undecided = row.get("undecided", 0)
     outcome: Outcome = "ok" if row["agrees"] else "differs" if row["agrees"] is not None else "undecided" if undecided else "skipped"
     shown = f"{row['broken']} of {row['tried']} programs showed it"
@@ -167,6 +171,8 @@ def _row(row: Mapping[str, Any], profile: str) -> Result:
         "undecided": f"{undecided} of {undecided + row['tried']} programs, shared topics and logs were not decided",
         "skipped": f"a known violation that {row['tried']} programs have not shown, too few to miss it",
     }.get(outcome, f"known to be violated, and {row['tried']} programs have not shown it")
+    if outcome == "differs" and fixed:
+        outcome, message = "accepted", _accepted(fixed)
     verdict = "violated" if row["broken"] else "holds" if row["expected"] == "holds" else "not shown"
     if outcome == "undecided":
         verdict = "not decided"
@@ -176,10 +182,16 @@ def _row(row: Mapping[str, Any], profile: str) -> Result:
     )  # fmt: skip
 
 
-def _witness(witness: Mapping[str, Any], profile: str) -> Result:
+def _accepted(entry: Mapping[str, str]) -> str:
+    return f"accepted until {entry['until']}: {entry['reason']}"
+
+
+def _witness(witness: Mapping[str, Any], profile: str, fixed: Mapping[str, str] | None) -> Result:
     outcome: Outcome = "skipped" if witness["reproduced"] is None else "ok" if witness["reproduced"] else "differs"
     verdict = {"skipped": "not replayed", "ok": "reproduced", "differs": "not reproduced"}[outcome]
     text = " ".join(witness["said"]) if outcome == "skipped" else "" if outcome == "ok" else (witness["said"] or [""])[-1]
+    if outcome == "differs" and fixed:
+        outcome, text = "accepted", _accepted(fixed)
     return Result(
         witness["hazard"], f"the witness of {witness['property']} in the model is what the target does: {witness['sentence']}", outcome,
         verdict, "reproduced", profile, witness["condition"], message=first_line(text),

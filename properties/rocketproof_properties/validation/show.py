@@ -101,6 +101,7 @@ def render(report: ValidationReport, folder: Path) -> None:
     for faults in report.faults:
         _print_faults(faults, page)
     accepted = [(finding.verdict.property, finding.accepted.reason) for finding in report.findings if finding.accepted is not None]
+    accepted += [(f"{name}, fixed", entry.reason) for name, entry in report.fixed.items()]
     if accepted:
         page.line("\nAccepted:")
     for property_, reason in accepted:
@@ -161,6 +162,8 @@ def _print_witnesses(report: ValidationReport, page: Page) -> None:
         page.line("\nKnown violations whose witnesses in the model were replayed:")
     for witness in report.witnesses:
         word, style = {True: ("reproduced", ""), False: ("not reproduced", "bold red"), None: ("not replayed", "")}[witness.reproduced]
+        if witness.hazard in report.fixed:
+            word, style = "not reproduced, accepted as fixed", ""
         _folded(f"{witness.hazard} {witness.property} {witness.condition}: {word}", page, style=style)
         if not witness.reproduced and witness.said:
             _folded(witness.said[-1], page, 8)

@@ -221,7 +221,7 @@ class FindingText:
 
 def vanished(entry: SuiteEntry, words: str) -> str:
     """Return the text for a known violation that is no longer shown."""
-    more = f"It is expected because: {entry.reason}. If the target has mended it, accept the difference or give another profile."
+    more = f"It is expected because: {entry.reason}. If the target has fixed it, accept that (fixed = true) or give another profile."
     return "\n".join([*_folded(entry.title, "", "  "), *_folded(words), *_folded(more)])
 
 

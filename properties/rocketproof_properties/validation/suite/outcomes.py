@@ -129,6 +129,8 @@ class _Outcomes:
         if len(tested) < ENOUGH:
             few = f"{counted(len(tested), 'program')} did it and did not show the violation that {self.report.profile} expects{why}"
             return EntryOutcome("skipped", f"not exercised enough: {few}; after {ENOUGH} it counts as vanished")
+        if fixed := self.report.fixed.get(id_):
+            return EntryOutcome("accepted", f"accepted as fixed: {fixed}")
         words = f"{self.report.profile} expects a violation{why}, and {counted(len(tested), 'program')} did not show it"
         return EntryOutcome("failed", words, text.vanished(entry, words))
 
@@ -138,6 +140,8 @@ class _Outcomes:
             return EntryOutcome("skipped", f"not exercised: {why}")
         if replayed.reproduced:
             return EntryOutcome("passed", f"violated, as {self.report.profile} expects ({entry.reason}): the model's witness was followed")
+        if fixed := self.report.fixed.get(replayed.hazard):
+            return EntryOutcome("accepted", f"accepted as fixed: {fixed}")
         words = f"{self.report.profile} expects it, and the target did not follow the model's witness: {replayed.said[-1]}"
         return EntryOutcome("failed", words, text.not_reproduced(entry, replayed))
 

@@ -87,6 +87,10 @@ def test_only_shrunk_programs_define_causes() -> None:
         ("remark", "The specified topic is blank", "request queueId[5] is illegal", "not rejected: The specified topic is blank"),
         ("remark", "The specified topic is blank", "The specified topic is empty", "remark of send"),
         ("transactionId", "a", "b", "transactionId of a message"),
+        ("property REAL_QID", "0", "2", "queueId of a message"),
+        ("next offset", 1, 0, "queueOffset of a message"),
+        ("propertiesText", "a\x011\x02b\x011\x02c\x011", "b\x011\x02c\x011\x02a\x011", "property a of a message"),
+        ("propertiesText", "a\x011\x02b\x011", "b\x011\x02a\x011", "propertiesText of a message"),
     ],
 )
 def test_difference_is_described_without_its_program(field: str, expected: Any, found: Any, cause: str) -> None:

@@ -26,12 +26,14 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import java_int, whole_number
+from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
 
 from ..brokers.runs.parsed import ParsedHistory, load
 from ..judging.judging import judge
 from ..judging.reference.comparison import ENTRY, FieldDifference
 from ..judging.reference.differences import differences
 from ..judging.reference.findings import of_difference
+from ..judging.reference.readback import NEXT_OFFSET
 from ..judging.verdicts import ProgramFinding
 from ..reports.results import first_line
 from .levels import LEVELS
@@ -45,6 +47,12 @@ _COUNTS: Final[Mapping[str, str]] = {"read": "readQueueNums", "write": "writeQue
 _VALUE: Final = re.compile(r"(\w+)[ =]([^ ,()\]]+)")
 _OF_MESSAGES: Final = frozenset({"send", "batch", "record"})
 """Responses and records with the fields of a message. A wrong field of one is wrong in the others too."""
+_MIRRORED: Final[Mapping[str, str]] = {
+    f"property {REAL_QID}": "queueId",
+    f"property {REAL_TOPIC}": "topic",
+    NEXT_OFFSET: "queueOffset",
+}
+"""Fields that repeat a field of a message: a waiting record's queue and topic, and the offset after a queue's last message."""
 _BY_QUEUES: Final = frozenset({"CHK-10", "SEND-22"})
 """Rules whose result depends on the topic's number of queues."""
 
@@ -153,10 +161,29 @@ def _described(difference: FieldDifference, compared: Sequence[FieldDifference],
         return _remark(difference, history) or f"remark of {subject}"
     if subject == "topic":
         return f"{name} of topic"
+    if _without_header(difference, history):
+        return "all header fields of a response"
     if name == "propertiesText":
         before, after = (parse_properties(str(text or ""), exact=False) for text in (difference.found, difference.recorded))
-        name = next((f"property {key}" for key in {**before, **after} if before.get(key) != after.get(key)), name)
-    return f"{name} of a message" if subject in _OF_MESSAGES else f"{name} of {subject}"
+        key = _differing_property(before, after)
+        name = f"property {key}" if key else name
+    name = _MIRRORED.get(name, name)
+    return f"{name} of a message" if subject in _OF_MESSAGES or name in _MIRRORED.values() else f"{name} of {subject}"
+
+
+def _without_header(difference: FieldDifference, history: ParsedHistory) -> bool:
+    """Whether a response has no header field at all and one is expected."""
+    exchange = next((each for each in history.exchanges if each.seq == difference.seq), None)
+    return exchange is not None and exchange.response is not None and not exchange.response_fields and difference.recorded in (None, "")
+
+
+def _differing_property(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
+    """Return the first property whose value differs, or else the only one that stands elsewhere among the others; "" if neither exists."""
+    for key in {**expected, **found}:
+        if expected.get(key) != found.get(key):
+            return key
+    moved = [key for key in expected if [*expected] != [*found] and [k for k in expected if k != key] == [k for k in found if k != key]]
+    return moved[0] if len(moved) == 1 else ""
 
 
 def _rejection(difference: FieldDifference, history: ParsedHistory) -> str:

@@ -73,7 +73,7 @@ RUN: Final = (
     Step("requirements", "rocketproof requirements --results .rocketproof/results.json", single=True),
     Step("mutants", "rocketproof mutate --json .rocketproof/mutants.json"),
     Step("long tests", "pytest -m 'not nightly' --durations=5 tests/long"),
-    Step("real brokers", f"pytest -m 'not nightly' --durations=5 {_REAL} tests/real", again=True),
+    Step("real brokers", "pytest -m 'not nightly' --durations=5 --dist=load tests/real", again=True),  # two releases, at once
     Step("page", ".ci/page", single=True),
     Step("Spark", "pytest -m 'not nightly' --durations=5 --numprocesses=0 tests/spark", single=True),
 )  # fmt: skip

@@ -57,6 +57,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Costs(config), "rocketproof-costs")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return two processes more than cores: tests wait half of their time, for other processes, sockets and timeouts."""
+    return 2 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect without the garbage collector: nothing is garbage yet, and looking through what is imported takes a fifth of the time.

@@ -14,7 +14,8 @@ from mutantprograms import PROFILE, PROGRAMS, patch_of, programs_of
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 
-SHRINK = 20.0
+SHRINK = 120.0
+"""Seconds, more than the shrinking of a finding takes on a busy machine: it ends when nothing can be removed."""
 GENERAL = 5
 """Programs that are generated in addition to those that show the mutants."""
 ENOUGH = 28

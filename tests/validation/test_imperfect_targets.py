@@ -55,9 +55,9 @@ KINDS = {
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "PATIENCE", 0.4)
-    monkeypatch.setattr(readback, "SECONDS", 0.4)
-    monkeypatch.setattr(runner, "AWAY", 1.0)
+    monkeypatch.setattr(client, "PATIENCE", 1.5)
+    monkeypatch.setattr(readback, "SECONDS", 3.0)
+    monkeypatch.setattr(runner, "AWAY", 3.0)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from rocketproof_properties.brokers.runs.parsed import ParsedHistory
 from rocketproof_properties.catalogue.claim import LabelledDifference
 from rocketproof_properties.judging.reference.comparison import FieldDifference
-from rocketproof_properties.judging.verdicts import Judge, ProgramFinding
+from rocketproof_properties.judging.verdicts import Judge, ProgramFinding, finding_key
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation import causes, show
 from rocketproof_properties.validation.causes import SmallestProgram
@@ -137,3 +137,13 @@ def test_finding_with_known_program_refers_to_it(tmp_path: Path, capsys: pytest.
     findings = [finding(1, "send.code", step, cause="a"), finding(2, "INV-30.records", step, cause="a", judge="claims")]
     show.render(ValidationReport({"name": "a broker"}, "P494", 1, 5, findings=findings), tmp_path)
     assert capsys.readouterr().out.count("its smallest program is that of finding 1") == 1
+
+
+def test_missing_rejection_and_wrong_code_are_two_findings() -> None:
+    """Both are about the code of a send. Reports of earlier versions have a list instead of words."""
+    key = finding_key("reference", "send.code", {"expected": "1 SYSTEM_ERROR, queueId[5] is illegal", "found": "0 SUCCESS"})
+    assert key == finding_key("reference", "send.code", {"expected": '[1, "queueId[7] is illegal"]', "found": "[0, null]"})
+    assert key != finding_key("reference", "send.code", {"expected": "17 TOPIC_NOT_EXIST", "found": "1 SYSTEM_ERROR"})
+    assert key != finding_key("reference", "send.code", {"expected": "1 SYSTEM_ERROR", "found": "none"})
+    one, other = (finding_key("reference", "send.queueId", {"expected": "0", "found": found}) for found in "12")
+    assert one == other

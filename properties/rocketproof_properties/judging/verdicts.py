@@ -5,6 +5,7 @@ A `ProgramFinding` is a deviation from a description. `known` findings are viola
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,10 @@ Judge = Literal["specification", "claims", "reference"]
 JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
 Expected = Literal["holds", "violated", "open"]
 """The catalogue's expected verdict for a claim."""
+_CODE: Final = re.compile(r"\[?(-?\d+)")
+"""A response's code at the start of a value in words; reports of earlier versions have a list."""
+FindingKey = tuple[str, str, str]
+"""Judge, property, and for a response's code the expected and the found one."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,21 @@ class ProgramFinding:
     rules: tuple[str, ...] = ()
     at: str = ""
     difference: LabelledDifference | None = None
+
+    def key(self) -> FindingKey:
+        """Return what findings of one kind share: judge and property, and of a response's code also the expected and the found code.
+
+        A rejection that is missing and a code that is another one are different bugs, although both are about the field `code`.
+        """
+        return finding_key(self.judge, self.property, None if self.difference is None else vars(self.difference))
+
+
+def finding_key(judge: str, property_: str, difference: Mapping[str, str] | None) -> FindingKey:
+    """Return the key of a finding, also of one in a report, where `difference` is an object."""
+    if difference is None or not property_.endswith(".code"):
+        return judge, property_, ""
+    codes = (_CODE.match(difference[side]) for side in ("expected", "found"))
+    return judge, property_, " ".join("none" if code is None else code[1] for code in codes)
 
 
 @dataclass(frozen=True)
@@ -136,8 +156,8 @@ class JudgedProgram:
         return judge in self.by and not (self.unknown if judge == "specification" else judge == "reference" and self.in_doubt)
 
     def alike(self, verdict: ProgramFinding) -> list[ProgramFinding]:
-        """Return the findings with the same property as a verdict; for a verdict that may be chance, the unconfirmed ones."""
-        return [finding for finding in (self.unconfirmed if verdict.at else self.findings) if finding.property == verdict.property]
+        """Return the findings with the same property and codes as a verdict; for a verdict that may be chance, the unconfirmed ones."""
+        return [finding for finding in (self.unconfirmed if verdict.at else self.findings) if finding.key()[1:] == verdict.key()[1:]]
 
 
 def judged_program(program: ProgramExchanges, path: Path, results: Sequence[JudgeResult]) -> JudgedProgram:

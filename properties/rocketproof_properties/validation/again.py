@@ -13,7 +13,7 @@ from ..brokers.runs.parsed import load
 from ..conformance.witnesses.known import HazardReplayed
 from ..judging.judging import judge_file
 from ..judging.specification import EXPANDED, judge_shared
-from ..judging.verdicts import ProgramFinding
+from ..judging.verdicts import ProgramFinding, finding_key
 from ..judging.wholelog import LOGS, judge_log
 from ..programs.coverplan import plan
 from ..programs.parts import Capability
@@ -99,7 +99,7 @@ def _restore_repetitions(
 
     Restore its smallest program if it also shows the finding under this profile. No target is contacted.
     """
-    rows = {(row["judge"], row["property"]): row for row in old.get("findings") or ()}
+    rows = {finding_key(row["judge"], row["property"], row.get("difference")): row for row in old.get("findings") or ()}
     for finding in findings:
         row = rows.get(finding.key)
         path = folder / row["history"] if row is not None else None

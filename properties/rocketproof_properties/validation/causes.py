@@ -26,7 +26,7 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import java_int, whole_number
-from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
+from rocketproof_protocol.properties import REAL_QID
 
 from ..brokers.runs.parsed import ParsedHistory, load
 from ..judging.judging import judge
@@ -47,12 +47,8 @@ _COUNTS: Final[Mapping[str, str]] = {"read": "readQueueNums", "write": "writeQue
 _VALUE: Final = re.compile(r"(\w+)[ =]([^ ,()\]]+)")
 _OF_MESSAGES: Final = frozenset({"send", "batch", "record"})
 """Responses and records with the fields of a message. A wrong field of one is wrong in the others too."""
-_MIRRORED: Final[Mapping[str, str]] = {
-    f"property {REAL_QID}": "queueId",
-    f"property {REAL_TOPIC}": "topic",
-    NEXT_OFFSET: "queueOffset",
-}
-"""Fields that repeat a field of a message: a waiting record's queue and topic, and the offset after a queue's last message."""
+_MIRRORED: Final[Mapping[str, str]] = {f"property {REAL_QID}": "queueId", NEXT_OFFSET: "queueOffset"}
+"""Fields that repeat a field of a message: a waiting record's queue, and the offset after a queue's last message."""
 _BY_QUEUES: Final = frozenset({"CHK-10", "SEND-22"})
 """Rules whose result depends on the topic's number of queues."""
 

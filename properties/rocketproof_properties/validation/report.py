@@ -21,7 +21,7 @@ from ..catalogue.table import HISTORY_CLAIMS
 from ..conformance.witnesses.known import HazardReplayed
 from ..judging.claims import ENOUGH, cases
 from ..judging.statistics import ProgramStatistics
-from ..judging.verdicts import Judge, JudgedProgram, ProgramFinding, data
+from ..judging.verdicts import FindingKey, Judge, JudgedProgram, ProgramFinding, data
 from ..programs.program import Program
 from ..programs.vocabulary import Step
 from ..reports import junit
@@ -74,8 +74,8 @@ class ValidationFinding:
     details: str = ""
 
     @property
-    def key(self) -> tuple[str, str]:
-        return self.verdict.judge, self.verdict.property
+    def key(self) -> FindingKey:
+        return self.verdict.key()
 
     @property
     def level(self) -> int:
@@ -289,8 +289,8 @@ class ValidationReport:
 
 
 def gather(judged: Iterable[JudgedProgram], programs: Mapping[Path, Program]) -> list[ValidationFinding]:
-    """Group the findings of all programs by judge and property, each with the shortest program."""
-    by_key: dict[tuple[str, str], ValidationFinding] = {}
+    """Group the findings of all programs by their keys, each with the shortest program."""
+    by_key: dict[FindingKey, ValidationFinding] = {}
     for result in judged:
         for verdict in result.findings:
             program = programs[result.path]

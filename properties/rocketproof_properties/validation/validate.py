@@ -29,7 +29,7 @@ from ..conformance.witnesses.known import HazardReplayed, KnownHazard, replay
 from ..judging.judging import judge_file
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.specification import EXPANDED, judge_shared
-from ..judging.verdicts import JudgedProgram, ProgramFinding
+from ..judging.verdicts import FindingKey, JudgedProgram, ProgramFinding
 from ..judging.wholelog import LOGS, judge_log
 from ..programs import settings
 from ..programs.coverplan import CoverPlan, plan
@@ -156,7 +156,7 @@ class _Validation:
         self.covers = covers
         self.progress = progress
         self.found = found
-        self.announced: set[tuple[str, str]] = set()
+        self.announced: set[FindingKey] = set()
         self.target = request.target
         self.began = time.monotonic()
         self.bounds = Bounds(request.workers, request.rate, request.seconds)
@@ -586,7 +586,8 @@ class _Validation:
             _show_by(finding, smallest)
 
     def _confirmation(self, runner: Runner) -> Confirmation:
-        known, folder = {finding.key for finding in self.report.findings}, self.request.folder / SMALLEST
+        known = {(finding.verdict.judge, finding.verdict.property) for finding in self.report.findings}
+        folder = self.request.folder / SMALLEST
         return Confirmation(runner, folder, self.target.profile, known, lambda: self.bounds.over, self.report.repeated)
 
     def _finish(self) -> None:

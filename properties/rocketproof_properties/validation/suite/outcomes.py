@@ -147,11 +147,7 @@ class _Outcomes:
 
     def _contradicted(self, entry: SuiteEntry, shown: Sequence[_Shown], tried: int) -> EntryOutcome:
         """Return a failure. Its evidence is the shrunk program if it still shows this finding, else the shortest program."""
-        findings = [
-            self.found[key]
-            for key in dict.fromkeys((finding.verdict.judge, finding.verdict.property) for finding in shown)
-            if key in self.found
-        ]
+        findings = [self.found[key] for key in dict.fromkeys(finding.verdict.key() for finding in shown) if key in self.found]
         small = [finding for finding in findings if entry_of(finding.verdict) == entry.id]
         evidence = min(small, key=lambda finding: len(finding.program.steps), default=None) or self._shortest(shown)
         programs = len({id(finding.judged) for finding in shown})

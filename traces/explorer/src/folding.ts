@@ -1,6 +1,6 @@
 // Which steps a reader needs to see, and the runs of others that are folded into one line.
 
-import type { Property, Step, TraceDocument, Truth } from "./document";
+import type { ModelView, Property, Step, TraceDocument, Truth } from "./document";
 import { split } from "./tree";
 
 export type Why = "start" | "end" | "loop" | "truth" | "property" | "message" | "outside" | "";
@@ -23,6 +23,19 @@ export function spokenOf(property: Property): Set<string> {
   return new Set(`${property.formula} ${property.goal ?? ""}`.match(WORD) ?? []);
 }
 
+/** For each slot, whether a property reads it: a variable that its formula names, a column if it names the table and the column. */
+export function readSlots({ variables, slots }: ModelView, property: Property): boolean[] {
+  const spoken = spokenOf(property);
+  const columns = new Map<string, string[]>();
+  for (const [table, column] of variables.map(({ name }) => split(name))) columns.set(table, [...(columns.get(table) ?? []), column]);
+  const reads = variables.map(({ name }) => {
+    const [table, column] = split(name);
+    if (!column || spoken.has(name)) return spoken.has(name);
+    return spoken.has(table) && (spoken.has(column) || !columns.get(table)?.some((one) => spoken.has(one)));
+  });
+  return slots.map(({ variable }) => reads[variable] ?? false);
+}
+
 export function sameTruth(one: Truth | undefined, other: Truth | undefined): boolean {
   return one?.word === other?.word && one?.bad === other?.bad && one?.part === other?.part;
 }
@@ -31,19 +44,15 @@ export type Path = Pick<TraceDocument, "states" | "steps" | "truths" | "loop" | 
 
 /** For each state, why its step is worth a line of its own; "" where it is not. */
 export function reasons(path: Path): Why[] {
-  const spoken = spokenOf(path.property);
   const roles = new Map(path.model.actions.map((action) => [action.name, action.role]));
-  const speaks = path.model.slots.map((slot) => {
-    const name = path.model.variables[slot.variable]?.name ?? "";
-    return spoken.has(name) || (name.includes(".") && spoken.has(split(name)[0]));
-  });
+  const reads = readSlots(path.model, path.property);
   const last = path.states.length - 1;
   return path.states.map((_, k): Why => {
     const step = path.steps[k - 1];
     if (!step) return "start";
     if (!sameTruth(path.truths[k - 1], path.truths[k])) return "truth";
     if (OUTSIDE.test(roles.get(step.action) ?? "")) return "outside";
-    if (step.changed.some((slot) => speaks[slot])) return "property";
+    if (step.changed.some((slot) => reads[slot])) return "property";
     if (crosses(step)) return "message";
     if (k === last) return "end";
     return path.loop !== null && k === path.loop + 1 ? "loop" : "";

@@ -295,16 +295,17 @@ const ABOVE = 11; // pixels above the highest box, where arrows pass over column
 
 /**
  * The corners of an arrow between two boxes, which runs between columns and above them, never over a box. `top`: of the highest box;
- * `beside`: how far it keeps from another arrow's way.
+ * `beside`: how far it keeps from the way of another arrow.
  */
 export function route(from: Rect, to: Rect, top: number, beside = 0): [number, number][] {
   const [start, end] = [from.top + HEAD + beside, to.top + HEAD + beside];
-  const half = GAP / 2 + beside;
+  const half = GAP / 2;
   const same = from.left < to.right && to.left < from.right;
-  if (same) return [[from.left, start], [from.left - half, start], [from.left - half, end], [to.left, end]];
+  const left = from.left - half - beside;
+  if (same) return [[from.left, start], [left, start], [left, end], [to.left, end]];
   const right = to.left > from.right;
   const [out, into] = right ? [from.right, to.left] : [from.left, to.right];
-  const [leave, arrive] = right ? [out + half, into - half] : [out - half, into + half];
+  const [leave, arrive] = right ? [out + half + beside, into - half + beside] : [out - half + beside, into + half + beside];
   if (Math.abs(leave - arrive) < 2) return [[out, start], [leave, start], [leave, end], [into, end]];
   return [[out, start], [leave, start], [leave, top - ABOVE + beside], [arrive, top - ABOVE + beside], [arrive, end], [into, end]];
 }

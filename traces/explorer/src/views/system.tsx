@@ -76,7 +76,7 @@ export function SystemView({ walker }: { walker: Walker }) {
               const role = roleOf(box.part, step?.by, arrows);
               const changes = box.groups.reduce((sum, group) => sum + slotsOf(group).filter((slot) => scene.changed.has(slot)).length, 0);
               const open = opened.get(box.part) ?? (width >= FOLDED || changes > 0);
-              return <BoxView key={box.part} scene={scene} box={box} role={role} fault={fault} changes={changes} open={open} opened={opened} toggle={toggle} />;
+              return <BoxView key={box.part} scene={scene} box={box} role={role} fault={fault} changes={changes} open={open} brief={width < FOLDED && changes > 0} opened={opened} toggle={toggle} />;
             })}
           </div>
         ))}
@@ -111,30 +111,36 @@ interface BoxProps {
   fault: boolean;
   changes: number;
   open: boolean;
+  brief: boolean; // without the groups that do not change
   opened: ReadonlyMap<string, boolean>;
   toggle: (key: string, now: boolean) => void;
 }
 
-function BoxView({ scene, box, role, fault, changes, open, opened, toggle }: BoxProps) {
+function BoxView({ scene, box, role, fault, changes, open, brief, opened, toggle }: BoxProps) {
   const fold = (event: Event): void => {
     event.preventDefault();
     toggle(box.part, open);
   };
   const values = count(box);
+  const key = (group: string): string => `${box.part}\n${group}`;
+  const whole = opened.get(key("")) ?? false;
+  const moving = brief ? box.groups.filter((group) => slotsOf(group).some((slot) => scene.changed.has(slot))) : box.groups;
+  const groups = whole ? box.groups : moving;
+  const left = values - count({ ...box, groups: moving });
   return (
     <details class={`box${role ? ` ${role.split(" ")[0]}` : ""}${fault ? " fault" : ""}${changes ? " changed" : ""}`} open={open} data-part={box.part}>
       <summary onClick={fold}>
         <Swatch colour={box.colour} />
         <b>{box.name}</b>
-        {role && <span class="role">{fault && role === "acts" ? "fails" : role}</span>}
+        {role && <span class="role">{fault && role === "acts" ? "event" : role}</span>}
         {!open && values > 0 && <span class="count">{changes ? `${changes} changed` : values}</span>}
       </summary>
       {open &&
-        box.groups.map((group) => {
-          const key = `${box.part}\n${group.title}`;
-          const whole = opened.get(key) ?? false;
-          return <GroupView key={`${group.title} ${group.sort}`} scene={scene} group={group} whole={whole} toggle={() => toggle(key, whole)} />;
+        groups.map((group) => {
+          const own = key(`${group.sort} ${group.title}`);
+          return <GroupView key={own} scene={scene} group={group} whole={opened.get(own) ?? false} toggle={() => toggle(own, opened.get(own) ?? false)} />;
         })}
+      {open && <More left={left} whole={whole} noun="values" toggle={() => toggle(key(""), whole)} />}
     </details>
   );
 }
@@ -267,16 +273,16 @@ function Value({ scene, cell: { slot, name }, state = "" }: ValueProps) {
   const moved = state !== "" || scene.changed.has(slot);
   return (
     <Press scene={scene} slot={slot} moved={moved} gone={state === "gone"}>
-      {name && <span class="name">{name} </span>}
+      {name && <span class="name">{NUMBER.test(name) ? `${name}: ` : `${name} `}</span>}
       {set ? (
         <Chips set={set} colours={scene.colours} />
       ) : (
         <>
           {moved && !state && (
             <>
-              <s>
+              <span class="was">
                 <Text scene={scene} slot={slot} code={before[slot] ?? 0} />
-              </s>
+              </span>
               {" → "}
             </>
           )}
@@ -292,9 +298,15 @@ function Member({ scene, cell, was, is }: ValueProps & { was: boolean; is: boole
   return (
     <Press scene={scene} slot={cell.slot} moved={was !== is} gone={!is}>
       <Swatch colour={scene.colours.get(cell.name)} />
-      {is ? cell.name : <s>{cell.name}</s>}
+      <Name name={cell.name} was={was} is={is} />
     </Press>
   );
+}
+
+/** A member of a set: what came has a plus, what went a minus. */
+function Name({ name, was, is }: { name: string; was: boolean; is: boolean }) {
+  if (was && is) return <>{name}</>;
+  return is ? <>+ {name}</> : <s>− {name}</s>;
 }
 
 function Chips({ set, colours }: { set: { name: string; was: boolean; is: boolean }[]; colours: Scene["colours"] }) {
@@ -304,7 +316,7 @@ function Chips({ set, colours }: { set: { name: string; was: boolean; is: boolea
       {set.map(({ name, was, is }) => (
         <span class={`chip${was !== is ? " moved" : ""}`} key={name}>
           <Swatch colour={colours.get(name)} />
-          {is ? name : <s>{name}</s>}
+          <Name name={name} was={was} is={is} />
         </span>
       ))}
     </>
@@ -321,12 +333,13 @@ function Text({ scene, slot, code }: { scene: Scene; slot: number; code: number 
   );
 }
 
-const EMPTY = new Set(["✗", "None", "0", "{}"]); // paler than other values
+const NUMBER = /^-?\d+$/; // a position, which a colon keeps apart from its value
+const EMPTY = new Set(["no", "None", "0", "{}"]); // paler than other values
 
 function shownText({ walker }: Scene, names: Names, slot: number, code: number): string {
   const shown = valueText(walker.trace.model, names, slot, code);
   const bool = walker.trace.model.variables[walker.trace.model.slots[slot]?.variable ?? -1]?.type.sort === "bool";
-  return bool ? (code ? "✓" : "✗") : shown;
+  return bool ? (code ? "yes" : "no") : shown;
 }
 
 /** A value that a click shows in the state. Tab reaches those that changed. */

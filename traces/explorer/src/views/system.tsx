@@ -22,6 +22,7 @@ interface Scene {
   after: readonly number[];
   changed: ReadonlySet<number>;
   reads: readonly boolean[];
+  bad: boolean; // the property is violated here
   colours: ReadonlyMap<string, number>;
 }
 
@@ -43,7 +44,7 @@ export function SystemView({ walker }: { walker: Walker }) {
   const boxes = useMemo(() => shownBoxes(system, (slot) => state.everything || alive.has(slot) || (reads[slot] ?? false)), [system, alive, reads, state.everything]);
   const columns = useMemo(() => columnsOf(boxes, (box) => LINE * box.groups.reduce((sum, group) => sum + linesOf(group), 2), width), [boxes, width]);
   const colours = useMemo(() => new Map(system.boxes.map(({ part, colour }) => [part, colour])), [system]);
-  const scene: Scene = { walker, system, before: path.states[k - 1] ?? after, after, changed: new Set(step?.changed ?? []), reads, colours };
+  const scene: Scene = { walker, system, before: path.states[k - 1] ?? after, after, changed: new Set(step?.changed ?? []), reads, bad: path.truths[k]?.bad ?? false, colours };
   const arrows = step ? arrowsOf(step) : [];
   const fault = isFault(walker.action(step?.action ?? "")?.role ?? "");
   const hidden = system.boxes.reduce((sum, box) => sum + count(box), 0) - boxes.reduce((sum, box) => sum + count(box), 0);
@@ -75,8 +76,8 @@ export function SystemView({ walker }: { walker: Walker }) {
             {column.map((box) => {
               const role = roleOf(box.part, step?.by, arrows);
               const changes = box.groups.reduce((sum, group) => sum + slotsOf(group).filter((slot) => scene.changed.has(slot)).length, 0);
-              const open = opened.get(box.part) ?? (width >= FOLDED || changes > 0);
-              return <BoxView key={box.part} scene={scene} box={box} role={role} fault={fault} changes={changes} open={open} brief={width < FOLDED && changes > 0} opened={opened} toggle={toggle} />;
+              const open = opened.get(box.part) ?? (width >= FOLDED || box.groups.some((group) => matter(scene, group)));
+              return <BoxView key={box.part} scene={scene} box={box} role={role} fault={fault} changes={changes} open={open} brief={width < FOLDED && box.groups.some((group) => matter(scene, group))} opened={opened} toggle={toggle} />;
             })}
           </div>
         ))}
@@ -96,6 +97,11 @@ function shownBoxes({ boxes }: System, wanted: (slot: number) => boolean): Box[]
   return shown.filter((box) => box.groups.length > 0 || box.kind !== "");
 }
 
+/** Whether a group shows what happens: a change, or what violates the property. */
+function matter({ changed, reads, bad }: Scene, group: Group): boolean {
+  return slotsOf(group).some((slot) => changed.has(slot) || (bad && reads[slot]));
+}
+
 type Role = "" | "acts" | "receives" | "sent it";
 
 function roleOf(part: string, by: string | undefined, arrows: readonly Arrow[]): Role {
@@ -111,7 +117,7 @@ interface BoxProps {
   fault: boolean;
   changes: number;
   open: boolean;
-  brief: boolean; // without the groups that do not change
+  brief: boolean; // only with the groups that matter in this step
   opened: ReadonlyMap<string, boolean>;
   toggle: (key: string, now: boolean) => void;
 }
@@ -124,7 +130,7 @@ function BoxView({ scene, box, role, fault, changes, open, brief, opened, toggle
   const values = count(box);
   const key = (group: string): string => `${box.part}\n${group}`;
   const whole = opened.get(key("")) ?? false;
-  const moving = brief ? box.groups.filter((group) => slotsOf(group).some((slot) => scene.changed.has(slot))) : box.groups;
+  const moving = brief ? box.groups.filter((group) => matter(scene, group)) : box.groups;
   const groups = whole ? box.groups : moving;
   const left = values - count({ ...box, groups: moving });
   return (
@@ -161,9 +167,7 @@ function GroupView({ scene, group, whole, toggle }: GroupProps) {
   return (
     <div class={`group ${group.sort}${moved ? " changed" : ""}`}>
       {group.title && (
-        <h4 title={group.sentence || undefined}>
-          {group.title}
-        </h4>
+        <h4 title={group.sentence || undefined}>{group.title}</h4>
       )}
       {group.sort === "table" ? (
         <TableView scene={scene} group={group} whole={whole} toggle={toggle} />
@@ -255,10 +259,10 @@ function SequenceView({ scene, group }: { scene: Scene; group: Group & { sort: "
   );
 }
 
-/** Show a slot in the state; once more shows all of the state again. */
+/** Show a slot's row in the state; once more shows all of the state again. */
 function lookUp({ walker }: Scene, slot: number): void {
-  const { label = "" } = walker.trace.model.slots[slot] ?? {};
-  walker.store.set({ panel: "state", filter: walker.now.filter === label ? "" : label });
+  const key = walker.tree.flatMap(({ rows }) => rows).find(({ fields }) => fields.some((field) => field.slot === slot))?.key ?? "";
+  walker.store.set({ panel: "state", filter: walker.now.filter === key ? "" : key });
 }
 
 interface ValueProps {
@@ -283,7 +287,7 @@ function Value({ scene, cell: { slot, name }, state = "" }: ValueProps) {
               <span class="was">
                 <Text scene={scene} slot={slot} code={before[slot] ?? 0} />
               </span>
-              {" → "}
+              <span class="becomes"> → </span>
             </>
           )}
           <Text scene={scene} slot={slot} code={(state === "gone" ? before : after)[slot] ?? 0} />

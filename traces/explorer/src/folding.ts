@@ -11,6 +11,7 @@ export type Line = { sort: "state"; k: number } | { sort: "fold"; from: number; 
 const OUTSIDE = /environment|fault|administrator/i;
 const FAULT = /environment|fault/i;
 const WORD = /[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*/g;
+const ELEMENT = /[A-Za-z_][\w.]*\[[^[\]]*\](?:\.\w+)*/g;
 export const SHORTEST = 2; // a single step takes the same line as its fold
 
 /** Whether actions of this role are faults, and what else happens to a system without anybody's doing. */
@@ -18,22 +19,27 @@ export function isFault(role: string): boolean {
   return FAULT.test(role);
 }
 
-/** The variables that a property speaks of: whole names, and tables whose rows it names. */
-export function spokenOf(property: Property): Set<string> {
-  return new Set(`${property.formula} ${property.goal ?? ""}`.match(WORD) ?? []);
-}
-
-/** For each slot, whether a property reads it: a variable that its formula names, a column if it names the table and the column. */
+/**
+ * For each slot, whether a property reads it: an element that its formula names, such as `config[broker-a, orders].known`. If the
+ * formula also names the variable otherwise, it reads all elements; of a table the columns that it names, or all if it names none.
+ */
 export function readSlots({ variables, slots }: ModelView, property: Property): boolean[] {
-  const spoken = spokenOf(property);
+  const labels = new Set(slots.map(({ label }) => label));
+  const named = new Set<string>();
+  const rest = `${property.formula} ${property.goal ?? ""}`.replace(ELEMENT, (label) => {
+    if (!labels.has(label)) return label;
+    named.add(label);
+    return " ";
+  });
+  const words = new Set(rest.match(WORD) ?? []);
   const columns = new Map<string, string[]>();
   for (const [table, column] of variables.map(({ name }) => split(name))) columns.set(table, [...(columns.get(table) ?? []), column]);
-  const reads = variables.map(({ name }) => {
+  const whole = variables.map(({ name }) => {
     const [table, column] = split(name);
-    if (!column || spoken.has(name)) return spoken.has(name);
-    return spoken.has(table) && (spoken.has(column) || !columns.get(table)?.some((one) => spoken.has(one)));
+    if (!column || words.has(name)) return words.has(name);
+    return words.has(table) && (words.has(column) || !columns.get(table)?.some((one) => words.has(one)));
   });
-  return slots.map(({ variable }) => reads[variable] ?? false);
+  return slots.map(({ label, variable }) => named.has(label) || (whole[variable] ?? false));
 }
 
 export function sameTruth(one: Truth | undefined, other: Truth | undefined): boolean {

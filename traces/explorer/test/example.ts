@@ -170,9 +170,17 @@ function model(variables: [name: string, type: ModelView["variables"][number]["t
     view.variables.push({ name, sentence: "", type, over, first: view.slots.length, part: part ?? null });
     const sizes = over.map((axis) => indices.find((index) => index.name === axis)?.elements.length ?? 0);
     const size = sizes.reduce((all, one) => all * one, 1);
+    const [table, column] = name.split(".");
     for (let offset = 0; offset < size; offset++) {
-      const owner = over[0] === "Node" ? `Node ${Math.floor(offset / (size / 2))}` : "";
-      view.slots.push({ label: `${name} ${offset}`, variable: k, part: part ?? owner });
+      let rest = offset;
+      const at = [...over].reverse().map((axis) => {
+        const elements = indices.find((index) => index.name === axis)?.elements ?? [];
+        const element = elements[rest % elements.length] ?? "";
+        rest = Math.floor(rest / elements.length);
+        return element;
+      });
+      const owner = over[0] === "Node" ? `Node ${at.at(-1)}` : "";
+      view.slots.push({ label: `${table}${at.length ? `[${at.reverse().join(", ")}]` : ""}${column ? `.${column}` : ""}`, variable: k, part: part ?? owner });
     }
   });
   return view;

@@ -3,7 +3,7 @@
 With `careless` the bus lets a cache write while others still have copies, so they read old data.
 """
 
-from rocketproof_model import Enum, Int, Maybe, Model, exists, forall, implies, ite
+from rocketproof_model import Enum, Int, Maybe, Model, forall, implies, ite
 
 SCOPES = {"two": {"caches": 2}, "three": {"caches": 3}, "careless": {"caches": 2, "careless": True}}
 
@@ -11,12 +11,15 @@ SCOPES = {"two": {"caches": 2}, "three": {"caches": 3}, "careless": {"caches": 2
 def model(caches: int = 2, careless: bool = False) -> Model:
     m = Model("cache coherence")
     Cache = m.index("Cache", caches)
-    state = m.var("state", Enum("invalid", "shared", "modified"), over=Cache, init="invalid", sentence="what the cache may do with its copy")
+    state = m.var("state", Enum("invalid", "shared", "modified"), over=Cache, init="invalid", sentence="what the cache may do")
     copy = m.var("copy", Int(0, 1), over=Cache, init=0, sentence="the data in the cache")
     wanted = m.var("wanted", Enum("nothing", "to read", "to write"), over=Cache, init="nothing", sentence="what the cache asks the bus for")
     owner = m.var("owner", Maybe(Cache), init=None, sentence="the cache that may write", part="bus")
     data = m.var("data", Int(0, 1), init=0, sentence="the data in memory", part="memory")
     newest = m.var("newest", Int(0, 1), init=0, sentence="the data that was written last")
+
+    def alone(c):
+        return forall(Cache, lambda d: (d == c) | (state[d] == "invalid"))
 
     @m.action(sends_to="bus", c=Cache)
     def ask_to_read(a, c):
@@ -65,7 +68,7 @@ def model(caches: int = 2, careless: bool = False) -> Model:
         a.guard("asked", wanted[c] == "to write", "the cache asks to write")
         a.guard("no owner", owner.is_none, "no cache may write")
         if not careless:
-            a.guard("alone", forall(Cache, lambda d: (d == c) | (state[d] == "invalid")), "no other cache has a copy")
+            a.guard("alone", alone(c), "no other cache has a copy")
         a.set(copy[c], data)
         a.set(state[c], "modified")
         a.set(wanted[c], "nothing")
@@ -79,7 +82,8 @@ def model(caches: int = 2, careless: bool = False) -> Model:
         a.set(copy[c], d)
         a.set(newest, d)
 
-    m.always("one writer", forall(Cache, lambda c: implies(state[c] == "modified", ~exists(Cache, lambda d: (d != c) & (state[d] != "invalid")))),
-             "while a cache may write, no other one has a copy")  # fmt: skip
+    m.always(
+        "one writer", forall(Cache, lambda c: implies(state[c] == "modified", alone(c))), "while a cache may write, no other one has a copy"
+    )
     m.always("newest", forall(Cache, lambda c: implies(state[c] != "invalid", copy[c] == newest)), "every copy has the data written last")
     return m

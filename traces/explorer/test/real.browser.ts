@@ -162,6 +162,8 @@ const TRACES: [name: string, what: string[]][] = [
   ["the specification", ["--property", "LIV-03"]],
 ];
 
+const LOW = { width: 390, height: 620 }; // most boxes are out of sight
+
 /** How many changed values of the system view are in sight. */
 const inSight = (page: Page): Promise<number> =>
   page.evaluate(() => {
@@ -179,7 +181,7 @@ for (const [name, what] of TRACES) {
     await bench.visit(pathToFileURL(file).href, async (page) => {
       await press(page, "v");
       const steps = Number((await textOf(page, ".step-number")).split(" ").at(-1));
-      for (const size of WIDTHS) {
+      for (const size of [...WIDTHS, LOW]) {
         await page.setViewportSize(size);
         await press(page, "Home");
         for (let k = 1; k <= steps; k++) {

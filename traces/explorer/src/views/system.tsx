@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isFault, readSlots } from "../folding";
 import { arrowsOf, columnsOf, linesOf, members, only, route, slotsOf, systemOf, unfolded, valueText, type Arrow, type Box, type Cell, type Group, type Names, type Rect, type System } from "../system";
+import { counted } from "../values";
 import type { Walker } from "../walker";
 import { toneOf } from "./truth";
 import { useSize, useStore } from "./use";
@@ -146,7 +147,7 @@ function BoxView({ scene, box, role, fault, changes, open, brief, opened, toggle
           const own = key(`${group.sort} ${group.title}`);
           return <GroupView key={own} scene={scene} group={group} whole={opened.get(own) ?? false} toggle={() => toggle(own, opened.get(own) ?? false)} />;
         })}
-      {open && <More left={left} whole={whole} noun="values" toggle={() => toggle(key(""), whole)} />}
+      {open && <More left={left} whole={whole} noun="value" toggle={() => toggle(key(""), whole)} />}
     </details>
   );
 }
@@ -184,7 +185,7 @@ function More({ left, whole, noun, toggle }: { left: number; whole: boolean; nou
   if (left <= 0) return null;
   return (
     <button type="button" class="quiet more" aria-expanded={whole} onClick={toggle}>
-      {whole ? `fold ${left} ${noun}` : `${left} more ${noun}`}
+      {whole ? `fold ${counted(left, noun)}` : counted(left, `more ${noun}`)}
     </button>
   );
 }
@@ -217,7 +218,7 @@ function TableView({ scene, group, whole, toggle }: GroupProps & { group: Group 
           )}
         </tbody>
       </table>
-      <More left={group.rows.length - kept.size} whole={whole} noun="rows" toggle={toggle} />
+      <More left={group.rows.length - kept.size} whole={whole} noun="row" toggle={toggle} />
     </div>
   );
 }
@@ -236,7 +237,7 @@ function CellsView({ scene, group, whole, toggle }: GroupProps & { group: Group 
         ),
       )}
       {!cells.length && <span class="nothing">none</span>}
-      <More left={cells.length - kept.size} whole={whole} noun="values" toggle={toggle} />
+      <More left={cells.length - kept.size} whole={whole} noun="value" toggle={toggle} />
     </div>
   );
 }

@@ -56,6 +56,8 @@ COUNTS = {
     ("alternating_bit", "two"): (1204, 240, 10),
     ("dijkstra_ring", "four"): (896, 256, 1),
     ("dijkstra_ring", "six"): (248832, 46656, 1),
+    ("msi", "two"): (291, 112, 13),
+    ("msi", "three"): (4942, 1235, 17),
     ("paxos", "two"): (22995, 3921, 17),
     ("peterson", "default"): (35, 20, 7),
     ("philosophers", "five"): (220, 70, 6),
@@ -103,6 +105,12 @@ def test_symmetric_philosophers_starve_together() -> None:
     loaded = load(str(EXAMPLES / "philosophers.py"), "alike")
     (outcome,) = search.explore(loaded.instance).outcomes
     assert outcome.verdict == "violated" and outcome.witness is not None and len(outcome.witness) == 5
+
+
+def test_careless_bus_leaves_old_copies() -> None:
+    loaded = load(str(EXAMPLES / "msi.py"), "careless")
+    steps = {o.property.id: len(o.witness) for o in search.explore(loaded.instance).outcomes if o.verdict == "violated" and o.witness}
+    assert steps == {"one writer": 4, "newest": 5}
 
 
 def test_module_text_is_idiomatic_tla() -> None:

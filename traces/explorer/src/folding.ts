@@ -1,6 +1,6 @@
 // Which steps a reader needs to see, and the runs of others that are folded into one line.
 
-import type { Property, Step, TraceDocument, Truth } from "./document";
+import type { ModelView, Property, Step, TraceDocument, Truth } from "./document";
 import { split } from "./tree";
 
 export type Why = "start" | "end" | "loop" | "truth" | "property" | "message" | "outside" | "";
@@ -11,6 +11,7 @@ export type Line = { sort: "state"; k: number } | { sort: "fold"; from: number; 
 const OUTSIDE = /environment|fault|administrator/i;
 const FAULT = /environment|fault/i;
 const WORD = /[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*/g;
+const ELEMENT = /[A-Za-z_][\w.]*\[[^[\]]*\](?:\.\w+)*/g;
 export const SHORTEST = 2; // a single step takes the same line as its fold
 
 /** Whether actions of this role are faults, and what else happens to a system without anybody's doing. */
@@ -18,9 +19,27 @@ export function isFault(role: string): boolean {
   return FAULT.test(role);
 }
 
-/** The variables that a property speaks of: whole names, and tables whose rows it names. */
-export function spokenOf(property: Property): Set<string> {
-  return new Set(`${property.formula} ${property.goal ?? ""}`.match(WORD) ?? []);
+/**
+ * For each slot, whether a property reads it: an element that its formula names, such as `config[broker-a, orders].known`. If the
+ * formula also names the variable otherwise, it reads all elements; of a table the columns that it names, or all if it names none.
+ */
+export function readSlots({ variables, slots }: ModelView, property: Property): boolean[] {
+  const labels = new Set(slots.map(({ label }) => label));
+  const named = new Set<string>();
+  const rest = `${property.formula} ${property.goal ?? ""}`.replace(ELEMENT, (label) => {
+    if (!labels.has(label)) return label;
+    named.add(label);
+    return " ";
+  });
+  const words = new Set(rest.match(WORD) ?? []);
+  const columns = new Map<string, string[]>();
+  for (const [table, column] of variables.map(({ name }) => split(name))) columns.set(table, [...(columns.get(table) ?? []), column]);
+  const whole = variables.map(({ name }) => {
+    const [table, column] = split(name);
+    if (!column || words.has(name)) return words.has(name);
+    return words.has(table) && (words.has(column) || !columns.get(table)?.some((one) => words.has(one)));
+  });
+  return slots.map(({ label, variable }) => named.has(label) || (whole[variable] ?? false));
 }
 
 export function sameTruth(one: Truth | undefined, other: Truth | undefined): boolean {
@@ -31,19 +50,15 @@ export type Path = Pick<TraceDocument, "states" | "steps" | "truths" | "loop" | 
 
 /** For each state, why its step is worth a line of its own; "" where it is not. */
 export function reasons(path: Path): Why[] {
-  const spoken = spokenOf(path.property);
   const roles = new Map(path.model.actions.map((action) => [action.name, action.role]));
-  const speaks = path.model.slots.map((slot) => {
-    const name = path.model.variables[slot.variable]?.name ?? "";
-    return spoken.has(name) || (name.includes(".") && spoken.has(split(name)[0]));
-  });
+  const reads = readSlots(path.model, path.property);
   const last = path.states.length - 1;
   return path.states.map((_, k): Why => {
     const step = path.steps[k - 1];
     if (!step) return "start";
     if (!sameTruth(path.truths[k - 1], path.truths[k])) return "truth";
     if (OUTSIDE.test(roles.get(step.action) ?? "")) return "outside";
-    if (step.changed.some((slot) => speaks[slot])) return "property";
+    if (step.changed.some((slot) => reads[slot])) return "property";
     if (crosses(step)) return "message";
     if (k === last) return "end";
     return path.loop !== null && k === path.loop + 1 ? "loop" : "";

@@ -19,8 +19,8 @@ export interface Binding extends Keys {
 }
 
 export const BINDINGS: Binding[] = [
-  { keys: ["ArrowDown", "j"], what: "the next line", run: (walker) => walker.step(1) },
-  { keys: ["ArrowUp", "k"], what: "the line before", run: (walker) => walker.step(-1) },
+  { keys: ["ArrowDown", "j"], what: "the next line", run: (walker) => next(walker, 1) },
+  { keys: ["ArrowUp", "k"], what: "the line before", run: (walker) => next(walker, -1) },
   { keys: ["ArrowRight"], what: "one step, into folded ones too", run: (walker) => walker.single(1) },
   { keys: ["ArrowLeft"], what: "one step back, into folded ones too", run: (walker) => walker.single(-1) },
   { keys: ["n"], what: "the next interesting step, or the next found", run: (walker) => walker.nextInteresting(1) },
@@ -40,6 +40,7 @@ export const BINDINGS: Binding[] = [
   { keys: ["W"], what: "what if: the one before", run: (walker) => chooseOther(walker, -1) },
   { keys: ["u"], what: "undo a step of a branch", run: (walker) => walker.undo() },
   { keys: ["r"], what: "do it again", run: (walker) => walker.redo() },
+  { keys: ["v"], what: "the system as boxes, and back; j and k go step by step there", anywhere: true, run: (walker) => walker.show(walker.now.view === "system" ? "trace" : "system") },
   { keys: ["c"], what: "two traces side by side, and back", anywhere: true, run: (walker) => walker.show(walker.now.view === "compare" ? "trace" : "compare") },
   { keys: ["m"], what: "the state graph, and back", anywhere: true, run: (walker) => walker.show(walker.now.view === "graph" ? "trace" : "graph") },
 ];
@@ -88,6 +89,12 @@ export const HAZARD_KEYS: KeySection = {
 };
 
 export const START_KEYS: KeySection = { title: "The catalogue", keys: [{ keys: ["/"], what: "search" }, ...EVERYWHERE] };
+
+/** The next or previous line; in the system view, which has no lines, the next or previous step. */
+function next(walker: Walker, way: 1 | -1): void {
+  if (walker.now.view === "system") walker.single(way);
+  else walker.step(way);
+}
 
 function times(count: number, job: () => void): void {
   for (let k = 0; k < count; k++) job();

@@ -3,7 +3,7 @@
 
 import type { Path, Walk } from "./branches";
 
-export type View = "trace" | "compare" | "graph";
+export type View = "trace" | "system" | "compare" | "graph";
 
 /** A branch as a link names it: where it leaves the trace, and its moves from there. */
 export interface Moves {
@@ -20,7 +20,7 @@ export interface Place {
   opened: string; // what the server opened, as `opened.ts` writes it; "" for the document that the page began with
 }
 
-const VIEWS: readonly View[] = ["trace", "compare", "graph"];
+const VIEWS: readonly View[] = ["trace", "system", "compare", "graph"];
 
 export function placeOf(walk: Walk, view: View, opened: string): Place {
   const branches = walk.paths.slice(1).map(movesOf);

@@ -1,6 +1,6 @@
 // Documents of a small system, made up here: two clients take turns at a counter of a server.
 
-import type { Choice, HazardDocument, HistoryDocument, Operation, Step, TraceDocument, Truth } from "../src/document";
+import type { Choice, HazardDocument, HistoryDocument, ModelView, Operation, Step, TraceDocument, Truth } from "../src/document";
 
 export interface Made {
   steps?: number;
@@ -145,4 +145,43 @@ export function hazard(): HazardDocument {
     properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", case: { profile: "P49", scope: "tiny", condition: "" } }],
     commands: [{ label: "run it in a terminal", command: "rocketproof hazard HAZ-01" }],
   };
+}
+
+/** Two nodes with tables and a hub with a set and a sequence; nodes have no names. */
+export const SYSTEM: ModelView = model([
+  ["up", { sort: "bool" }, ["Node"]],
+  ["config.known", { sort: "bool" }, ["Node", "Topic"]],
+  ["config.size", { sort: "int", lo: 0, hi: 9 }, ["Node", "Topic"]],
+  ["live", { sort: "bool" }, ["Node"], "hub"],
+  ["inbox.length", { sort: "int", lo: 0, hi: 2 }, [], "hub"],
+  ["inbox", { sort: "index", of: "Node" }, ["Int(0, 1)"], "hub"],
+  ["seen", { sort: "set", of: "Node" }, []],
+  ["crashes", { sort: "int", lo: 0, hi: 9 }, []],
+]);
+
+function model(variables: [name: string, type: ModelView["variables"][number]["type"], over: string[], part?: string][]): ModelView {
+  const indices = [
+    { name: "Node", elements: ["0", "1"] },
+    { name: "Topic", elements: ["a", "b"] },
+    { name: "Int(0, 1)", elements: ["0", "1"] },
+  ];
+  const view: ModelView = { name: "nodes", indices, variables: [], slots: [], actions: [], constants: [] };
+  variables.forEach(([name, type, over, part], k) => {
+    view.variables.push({ name, sentence: "", type, over, first: view.slots.length, part: part ?? null });
+    const sizes = over.map((axis) => indices.find((index) => index.name === axis)?.elements.length ?? 0);
+    const size = sizes.reduce((all, one) => all * one, 1);
+    const [table, column] = name.split(".");
+    for (let offset = 0; offset < size; offset++) {
+      let rest = offset;
+      const at = [...over].reverse().map((axis) => {
+        const elements = indices.find((index) => index.name === axis)?.elements ?? [];
+        const element = elements[rest % elements.length] ?? "";
+        rest = Math.floor(rest / elements.length);
+        return element;
+      });
+      const owner = over[0] === "Node" ? `Node ${at.at(-1)}` : "";
+      view.slots.push({ label: `${table}${at.length ? `[${at.reverse().join(", ")}]` : ""}${column ? `.${column}` : ""}`, variable: k, part: part ?? owner });
+    }
+  });
+  return view;
 }

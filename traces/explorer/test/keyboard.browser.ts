@@ -32,6 +32,9 @@ for (const size of [{ width: 390, height: 844 }, { width: 1280, height: 800 }]) 
           assert.deepEqual(await places(page), before);
           await unfocus(page);
         }
+        await press(page, "v");
+        const names = await stops(page);
+        for (const wanted of [/^System$/, /^what never changes/, /^server/, / was .* show it in the state$/]) assert.ok(names.some((name) => wanted.test(name)), `${wanted} in ${names}`);
         await says(page, ".step-number", /step 76 of 76/);
       },
       size,

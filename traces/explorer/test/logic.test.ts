@@ -7,17 +7,18 @@ import * as branches from "../src/branches";
 import { colouring, COLOURS } from "../src/colouring";
 import { sidesOf } from "../src/compare";
 import { checkDocument, readDocument, type Choice, type Truth } from "../src/document";
-import { foldText, lineOf, lines, nextReason, reasons, runOf, spokenOf } from "../src/folding";
+import { foldText, lineOf, lines, nextReason, readSlots, reasons, runOf } from "../src/folding";
 import { drawing, lanesOf } from "../src/lanes";
 import { layout, pathTo } from "../src/layout";
 import { readRequest, requestText } from "../src/opened";
 import { fragment, operationFragment, placeOf, readOperation, readPlace } from "../src/place";
 import { found, readQuery } from "../src/search";
+import { arrowsOf, columnsOf, members, only, route, systemOf, unfolded, valueText, type Box, type Group } from "../src/system";
 import { timelineOf } from "../src/timeline";
 import { changedRows, lively, treeOf } from "../src/tree";
 import { namesOf, text } from "../src/values";
 import { widthsOf } from "../src/widths";
-import { history, trace } from "./example";
+import { history, SYSTEM, trace } from "./example";
 
 const names = new Map([["Broker", ["broker-a", "broker-b"]]]);
 const holds: Truth = { word: "holds", bad: false, part: "", values: [] };
@@ -47,7 +48,6 @@ test("a document that is cut short, newer or inconsistent is refused in one line
 
 test("steps that the property, its truth, a message or a fault make interesting are lines, runs of others are folded", () => {
   const one = trace();
-  assert.deepEqual([...spokenOf({ ...one.property, goal: "job.phase[0] == 1" })], ["counter", "limit", "job.phase"]);
   const why = reasons(one);
   assert.deepEqual(why, ["start", "", "", "", "message", "", "", "property", "message", "", "", "", "truth"]);
   const list = lines(why, new Set());
@@ -227,4 +227,64 @@ test("columns of steps: values and lanes give way in a narrow list, and lines wr
   assert.deepEqual(widthsOf(390, 300, 12, 1, true), { narrow: true, wrapped: true, inside: true, template: "50px 0px minmax(0, 1fr) 72px" });
   assert.deepEqual(widthsOf(390, 300, 1500, 1, false), { narrow: true, wrapped: false, inside: false, template: "77px 0px minmax(0, 1fr) 56px 72px" });
   assert.equal(widthsOf(Infinity, 300, 5, 9, true).wrapped, false);
+});
+
+test("a part has a box with its values, and kinds stand in the order of the lanes", () => {
+  const { boxes, names: readable } = systemOf(SYSTEM, ["Node 1", "hub"]);
+  assert.deepEqual(boxes.map(({ name, kind }) => [name, kind]), [["Node 0", "Node"], ["Node 1", "Node"], ["hub", "hub"], ["shared by all", ""]]);
+  const [first, , hub, shared] = boxes as [Box, Box, Box, Box];
+  assert.deepEqual(first.groups, [{ sort: "values", title: "", sentence: "", cells: [{ slot: 0, name: "up" }] }, { sort: "table", title: "config", sentence: "", columns: ["known", "size"], rows: [{ name: "a", slots: [2, 6] }, { name: "b", slots: [3, 7] }] }]);
+  assert.deepEqual(hub.groups[0], { sort: "members", title: "live", sentence: "", cells: [{ slot: 10, name: "Node 0" }, { slot: 11, name: "Node 1" }] });
+  assert.deepEqual(hub.groups[1], { sort: "sequence", title: "inbox", sentence: "", length: 12, items: [[{ slot: 13, name: "" }], [{ slot: 14, name: "" }]] });
+  assert.deepEqual(shared.groups[0], { sort: "values", title: "", sentence: "", cells: [{ slot: 15, name: "seen" }, { slot: 16, name: "crashes" }] });
+  assert.equal(valueText(SYSTEM, readable, 13, 1), "Node 1", "an element without a name is called by its index");
+  assert.deepEqual(members(SYSTEM, readable, 15, 1, 2), [{ name: "Node 0", was: true, is: false }, { name: "Node 1", was: false, is: true }]);
+  assert.equal(members(SYSTEM, readable, 13, 0, 1), null);
+  assert.equal(systemOf(SYSTEM, ["hub", "system"]).boxes.at(-1)?.name, "system", "variables without a part belong to the actor without a name");
+});
+
+test("a table shows the rows and columns with a value that is wanted, and a long one its changes first", () => {
+  const table = systemOf(SYSTEM, []).boxes[0]?.groups[1] as Group & { sort: "table" };
+  assert.deepEqual(only(table, (slot) => slot === 7), { ...table, columns: ["size"], rows: [{ name: "b", slots: [7] }] });
+  assert.equal(only(table, () => false), null);
+  assert.deepEqual([...unfolded([false, false, false, true], 2)], [3, 0]);
+  assert.deepEqual([...unfolded([true, true, true], 2)], [0, 1, 2], "a change is never folded");
+});
+
+test("each kind has its column, the highest kind gets those that are left, and a narrow page has fewer", () => {
+  const { boxes } = systemOf(SYSTEM, []);
+  const columns = (width: number): string[][] => columnsOf(boxes, () => 100, width).map((column) => column.map(({ name }) => name));
+  assert.deepEqual(columns(1400), [["Node 0"], ["Node 1"], ["hub"], ["shared by all"]]);
+  assert.deepEqual(columns(900), [["Node 0", "Node 1"], ["hub"], ["shared by all"]]);
+  assert.deepEqual(columns(700), [["Node 0", "Node 1"], ["hub", "shared by all"]]);
+  assert.deepEqual(columns(390), [["Node 0", "Node 1", "hub", "shared by all"]]);
+  assert.equal(columns(0).length, 1);
+});
+
+test("an arrow leaves the actor and runs beside and above the boxes, never over one", () => {
+  const box = (column: number, row: number) => ({ left: 34 + column * 284, right: 284 + column * 284, top: 26 + row * 200, bottom: 176 + row * 200 });
+  const places = [0, 1, 2].flatMap((column) => [0, 1].map((row) => box(column, row)));
+  for (const from of places) {
+    for (const to of places) {
+      if (from === to) continue;
+      const corners = route(from, to, 26);
+      assert.deepEqual([corners[0]?.[1], corners.at(-1)?.[1]], [from.top + 14, to.top + 14]);
+      for (const [k, [x, y]] of corners.slice(1).entries()) {
+        const [px, py] = corners[k] as [number, number];
+        assert.ok(x === px || y === py, "a corner is a right angle");
+        const covers = places.some(({ left, right, top, bottom }) => Math.max(x, px) > left && Math.min(x, px) < right && Math.max(y, py) > top && Math.min(y, py) < bottom);
+        assert.ok(!covers, `${JSON.stringify(corners)} covers a box`);
+      }
+    }
+  }
+  assert.deepEqual(arrowsOf({ by: "b", to: "c", from: "a" }), [{ from: "a", to: "b", taken: true }, { from: "b", to: "c", taken: false }]);
+  assert.deepEqual(arrowsOf({ by: "b", to: "b", from: null }), []);
+});
+
+test("a property reads the elements that it names, otherwise the columns, otherwise all of a table", () => {
+  const reads = (formula: string, goal: string | null = null): number[] => [...readSlots(SYSTEM, { ...trace().property, formula, goal }).entries()].flatMap(([slot, is]) => (is ? [slot] : []));
+  assert.deepEqual(reads("config[1, b].size > xconfig[0, a].size"), [9]);
+  assert.deepEqual(reads("config[1, b].size > config[n, t].size"), [6, 7, 8, 9]);
+  assert.deepEqual(reads("config[0] == config[1]"), [2, 3, 4, 5, 6, 7, 8, 9]);
+  assert.deepEqual(reads("crashes == 0", "up[0] & ~up[1]"), [0, 1, 16]);
 });

@@ -33,6 +33,13 @@ for (const size of WIDTHS) {
         }
         await page.locator(".state-panel .field").first().click();
         await check(page, "a pinned value");
+        await press(page, "v");
+        for (const key of ["Home", "j", "j", "j", "j", "End"]) {
+          await press(page, key);
+          await check(page, `system, ${key}`);
+        }
+        await page.getByLabel("what never changes").first().check();
+        await check(page, "system with what never changes");
         await press(page, "c");
         await check(page, "a choice of traces");
         await page.locator("input[type=file]").setInputFiles(new URL(other).pathname);

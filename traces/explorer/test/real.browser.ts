@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { after, before, test } from "node:test";
-import { Bench, focusIs, press, says, stops, tabTo, unfocus, WIDTHS } from "./browser";
+import type { Page } from "playwright-core";
+import { Bench, focusIs, press, says, stops, tabTo, textOf, unfocus, WIDTHS } from "./browser";
 import { faults } from "./faults";
 
 const command = process.env["ROCKETPROOF"];
@@ -152,6 +153,49 @@ test("the catalogue, HAZ-03 and its trace without a mouse", left, () =>
     await press(page, "Enter");
     await says(page, "h1", /^HAZ-03$/);
   }));
+
+const EXAMPLES = join(process.env["EXPLORER"] ?? "", "../../model/examples");
+const TRACES: [name: string, what: string[]][] = [
+  ["philosophers", [join(EXAMPLES, "philosophers.py"), "--scope", "alike", "--property", "no deadlock"]],
+  ["two-phase commit", [join(EXAMPLES, "two_phase_commit.py"), "--scope", "three", "--property", "all commit"]],
+  ["cache coherence", [join(EXAMPLES, "msi.py"), "--scope", "careless", "--property", "newest"]],
+  ["the specification", ["--property", "LIV-03"]],
+];
+
+const LOW = { width: 390, height: 620 }; // most boxes are out of sight
+
+/** How many changed values of the system view are in sight. */
+const inSight = (page: Page): Promise<number> =>
+  page.evaluate(() => {
+    const view = document.querySelector(".system")?.getBoundingClientRect();
+    const top = document.querySelector(".signs")?.getBoundingClientRect().bottom ?? 0;
+    const places = [...document.querySelectorAll(".stage .moved")].map((one) => one.getBoundingClientRect());
+    return places.filter((place) => view && place.top >= top - 1 && place.bottom <= view.bottom + 1).length;
+  });
+
+for (const [name, what] of TRACES) {
+  test(`the system view of ${name}: every step has an actor and a change in sight, wide and narrow`, left, async () => {
+    const file = join(folder, `${name}.html`);
+    const done = spawnSync(command ?? "", ["explore", ...what, "--html", file], { cwd: folder, encoding: "utf8" });
+    assert.equal(done.status, 0, done.stderr);
+    await bench.visit(pathToFileURL(file).href, async (page) => {
+      await press(page, "v");
+      const steps = Number((await textOf(page, ".step-number")).split(" ").at(-1));
+      for (const size of [...WIDTHS, LOW]) {
+        await page.setViewportSize(size);
+        await press(page, "Home");
+        for (let k = 1; k <= steps; k++) {
+          await press(page, "ArrowRight");
+          await says(page, ".step-number", new RegExp(`^step ${k} of`));
+          assert.equal(await page.locator(".box.acts").count(), 1, `step ${k}`);
+          const changes = await page.locator(".part.just .row").count();
+          assert.ok(!changes || (await inSight(page)) > 0, `${size.width} wide, step ${k}: no change is in sight`);
+        }
+        assert.deepEqual(await faults(page), [], `${size.width} wide`);
+      }
+    });
+  });
+}
 
 test("the page of a run and its traces: readable at all widths, walked without a mouse, there and back", left, async () => {
   const { model, history } = reports();

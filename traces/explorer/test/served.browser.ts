@@ -55,6 +55,18 @@ test("what if: another action makes a branch, undo and redo walk it, and it is k
     await says(page, ".step-number", /step 4 of 12$/);
   }));
 
+test("the system view shows a branch too, and what if works there", () =>
+  bench.visit(server.address, async (page) => {
+    await press(page, "v", "w");
+    await page.waitForFunction(() => document.activeElement?.classList.contains("follow"));
+    await press(page, "Enter");
+    await says(page, ".step-number", /step 1 of 1 · what if 1/);
+    await says(page, ".box.acts", /acts .* → /);
+    assert.equal(await page.locator(".value.moved").count(), 1);
+    await press(page, "u");
+    await page.locator(".value.moved").waitFor({ state: "detached" });
+  }));
+
 test("what if has a key: it goes through the other actions, and Enter takes one", () =>
   bench.visit(server.address, async (page) => {
     await press(page, "w");

@@ -58,6 +58,41 @@ test("keys walk lines and steps, fold and unfold, and the address follows and le
     await says(page, ".search .count", /^6 found$/);
   }));
 
+test("the system view marks actor, receiver and change; a click on the change shows it in the state", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    await press(page, "v");
+    assert.deepEqual(await page.locator(".box > summary b").allInnerTexts(), ["server", "client 1", "client 2"]);
+    assert.equal(await page.locator(".value.moved, .arrows path").count(), 0, "nothing has changed yet");
+    await press(page, "j", "j", "j", "ArrowRight");
+    await says(page, ".step-number", /step 4 of 12/);
+    await says(page, ".box.acts summary", /client 1 acts/);
+    await says(page, ".box.receives summary", /server receives/);
+    assert.equal(await page.locator(".arrows .line").count(), 1);
+    await says(page, ".box.receives .value.moved", /^asked 0 → 1$/);
+    assert.equal(await page.locator(".value.read").count(), 1, "the counter, which the property reads");
+    await page.locator(".value.moved").click();
+    assert.deepEqual(await page.locator("details.part .row .key").allInnerTexts(), ["asked"]);
+    await page.locator(".value.moved").focus();
+    await press(page, "Enter");
+    assert.ok((await page.locator("details.part .row .key").count()) > 1, "once more shows all of the state");
+    await page.waitForURL(/view=system/);
+    await press(page, "v");
+    await page.waitForSelector(".steps");
+  }));
+
+test("a narrow system view opens the boxes that change, and a box opens by its name", () =>
+  bench.visit(
+    bench.file(trace()),
+    async (page) => {
+      await press(page, "v", "j");
+      await says(page, ".box[open] summary", /client 2 acts/);
+      assert.equal(await page.locator(".box[open]").count(), 1);
+      await page.locator(".box > summary", { hasText: "server" }).press("Enter");
+      assert.equal(await page.locator(".box[open]").count(), 2);
+    },
+    { width: 390, height: 844 },
+  ));
+
 test("the loop is one bracket and can be one line", () =>
   bench.visit(bench.file(trace({ steps: 76, loop: 30 })), async (page) => {
     assert.equal(await page.locator(".loop-first").count(), 1);

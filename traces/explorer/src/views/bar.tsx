@@ -10,6 +10,7 @@ import { useStore } from "./use";
 
 const VIEWS: { view: View; name: string; key: string }[] = [
   { view: "trace", name: "Trace", key: "Esc" },
+  { view: "system", name: "System", key: "v" },
   { view: "compare", name: "Compare", key: "c" },
   { view: "graph", name: "State graph", key: "m" },
 ];

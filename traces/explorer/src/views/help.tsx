@@ -15,6 +15,7 @@ export const SIGNS = [
   "A step is folded if it changes nothing that the property reads, leaves its truth as it is, sends no message and is no fault. A click on a fold opens it.",
   "The bracket at the left is the loop: its steps repeat for ever.",
   "A click on a value of the state pins it next to every step. A click on a name searches the steps that change it, a click on a lane those of its actor.",
+  "In the system view a thick frame acts, a dashed frame receives or has sent a message. Changed values have a frame in the actor's colour, and a click shows them in the state. A double line marks what the property reads.",
   "Searches take words, and actor: action: variable: truth:",
 ];
 

@@ -17,6 +17,7 @@ import { PropertyPanel } from "./property";
 import { StatePanel } from "./state";
 import { Steps } from "./steps";
 import { Here } from "./here";
+import { SystemView } from "./system";
 import { useKeys, useStore } from "./use";
 
 const PANELS: { panel: Panel; name: string; key: string }[] = [
@@ -50,7 +51,7 @@ export function TracePage({ walker, home, open }: Props) {
     else if (event.key === "h") leave(walker, home);
     else if (event.key === "Escape") walker.store.set({ view: "trace", message: "" });
     else {
-      const binding = bindingOf(event, walker.now.view === "trace");
+      const binding = bindingOf(event, walker.now.view === "trace" || walker.now.view === "system");
       if (!binding) return;
       binding.run(walker);
     }
@@ -78,9 +79,9 @@ export function TracePage({ walker, home, open }: Props) {
       )}
       {state.view === "compare" && <Compare walker={walker} />}
       {state.view === "graph" && <GraphView walker={walker} />}
-      {state.view === "trace" && (
+      {(state.view === "trace" || state.view === "system") && (
         <main>
-          <Steps walker={walker} />
+          {state.view === "trace" ? <Steps walker={walker} /> : <SystemView walker={walker} />}
           <aside aria-label="The state">
             <Here walker={walker} />
             <div class="tabs" role="tablist">

@@ -55,24 +55,28 @@ class LogPosition:
 class Growth:
     """What a log has gained since a position.
 
-    - `borders`: physical offsets at which the new records are cut into ranges; the first is where the first of them begins. Empty if there
-      is none.
-    - `position`: the position after them.
+    - `position`: the position after the new records.
+    - `ranges`: the new records, cut into ranges that are exact at both ends.
     - `missing`: the first and the end of the physical offsets that were deleted unread; None if there are none.
     - `unfinished`: bytes after the position are no complete record yet.
     - `more`: the limit left records out.
     """
 
     position: LogPosition
-    borders: tuple[int, ...] = ()
+    ranges: tuple[Range, ...] = ()
     missing: tuple[int, int] | None = None
     unfinished: bool = False
     more: bool = False
 
     @property
+    def borders(self) -> tuple[int, ...]:
+        """The physical offsets at which the ranges begin, and the one at which the last of them ends; empty without ranges."""
+        return (*(each.file.base + each.start for each in self.ranges), self.position.offset) if self.ranges else ()
+
+    @property
     def size(self) -> int:
         """The bytes of the new records."""
-        return self.borders[-1] - self.borders[0] if self.borders else 0
+        return sum(each.end - each.start for each in self.ranges)
 
 
 def growth(files: Sequence[LogFile], position: LogPosition, limit: int, part_size: int = RANGE_SIZE, *, until: int | None = None) -> Growth:
@@ -88,30 +92,30 @@ def growth(files: Sequence[LogFile], position: LogPosition, limit: int, part_siz
                 file.path, "is a log of DLedger, which cannot be followed", "audit it without --follow, or read it as a batch"
             )
     offset, missing = _begin(files, position)
-    borders = [offset]
-    mark, unfinished, more = position.mark, False, False
+    ranges: list[Range] = []
+    mark, unfinished, more = 0, False, False
     for file in files:
         if file.base + file.length <= offset:
             continue
         if file.base > offset or (until is not None and offset >= until):
             break
-        budget = limit - (offset - borders[0])
+        budget = limit - sum(each.end - each.start for each in ranges)
         if budget <= 0:
             more = True
             break
         with open_source(file.path) as source:
-            found = _complete(file, source, offset - file.base, budget, part_size, None if until is None else until - file.base)
+            start = offset - file.base
+            found = _complete(file, source, start, budget, part_size, None if until is None else until - file.base)
+            ranges += [Range(file, *each, exact=True, exact_end=True) for each in pairwise((start, *found.borders))]
             if found.borders:
-                borders += [file.base + border for border in found.borders]
-                offset = borders[-1]
-                mark = _mark(source, offset - file.base)
+                offset = file.base + found.borders[-1]
+                mark = _mark(source, found.borders[-1])
         unfinished, more = found.unfinished, found.more
         if more or offset < file.base + file.length:
             break
-    if len(borders) > 1:
-        return Growth(LogPosition(offset, mark), tuple(borders), missing, unfinished, more)
     has_begun = position.offset >= 0 and missing is None
-    return Growth(position if has_begun else LogPosition(offset), (), missing, unfinished, more)
+    after = LogPosition(offset, mark) if ranges or not has_begun else position
+    return Growth(after, tuple(ranges), missing, unfinished, more)
 
 
 def growths(

@@ -17,7 +17,6 @@ from typing import Any
 
 from rocketproof_model.language import show
 
-from ..common.errors import TraceError
 from ..common.pools import WorkerPool
 from ..stored.config import Topics
 from ..stored.facts import COLUMNS
@@ -119,7 +118,7 @@ class Round:
     records: int = 0
     bytes: int = 0
     findings: list[AuditFinding] = field(default_factory=list)
-    problems: dict[str, TraceError] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
     missing: dict[str, tuple[int, int]] = field(default_factory=dict)
     more: bool = False
 
@@ -142,14 +141,14 @@ class Follower:
         known = {store: self.checkpoint.stores.get(store, Followed()) for store in stores}
         positions = {store: followed.position for store, followed in known.items()}
         found, failed = growths(stores, positions, self.size, RANGE_SIZE, hosts_by_flag=self.plan.hosts_by_flag)
-        done = Round(problems=dict(failed), more=any(grown.more for grown in found.values()))
+        done = Round(problems={store: str(problem) for store, problem in failed.items()}, more=any(grown.more for grown in found.values()))
         self.lost |= {store: error for store, error in failed.items() if isinstance(error, Rewritten)}
         self.unfinished = {store: grown.position.offset for store, grown in found.items() if grown.unfinished}
         changed: dict[str, Followed] = {}
         for store, segments in self._segments(found, spread).items():
             error = next((segment.error for segment in segments if segment.error), "")
             if error:
-                done.problems[store] = TraceError(error, "the records there are judged when it can be read", "")
+                done.problems[store] = error  # its position stays, so the next round reads it again or finds that it was deleted
                 continue
             changed[store] = self._merged(store, known[store], found[store], segments, done)
         if changed:

@@ -105,7 +105,8 @@ def growth(files: Sequence[LogFile], position: LogPosition, limit: int, part_siz
             break
         with open_source(file.path) as source:
             start = offset - file.base
-            found = _complete(file, source, start, budget, part_size, None if until is None else until - file.base)
+            most = start + budget if until is None else min(start + budget, until - file.base)
+            found = _complete(file, source, start, most, part_size, is_first=not ranges)
             ranges += [Range(file, *each, exact=True, exact_end=True) for each in pairwise((start, *found.borders))]
             if found.borders:
                 offset = file.base + found.borders[-1]
@@ -211,9 +212,8 @@ class _Complete:
     more: bool = False
 
 
-def _complete(file: LogFile, source: OpenSource, start: int, budget: int, part_size: int, until: int | None) -> _Complete:
-    """Find the complete records of a file from `start` on, of about `budget` bytes, and cut them into parts."""
-    most = start + budget if until is None else min(start + budget, until)
+def _complete(file: LogFile, source: OpenSource, start: int, most: int, part_size: int, *, is_first: bool) -> _Complete:
+    """Find the complete records of a file that are in [start, most), and cut them into parts. `is_first`: take at least one record."""
     cuts, done = [start], start
     last: Chunk | None = None
     walk = Walk(Range(file, start, file.length, exact=True), NameTable(), crc=False, properties=False, source=source, growing=True)
@@ -226,14 +226,14 @@ def _complete(file: LogFile, source: OpenSource, start: int, budget: int, part_s
             continue
         if fitting:
             done = _cut(cuts, begins[:fitting], part_size)
-        return _Complete(_borders(cuts, done if done > start else index(begins[fitting])), more=True)
+        return _Complete(_borders(cuts, index(begins[fitting]) if done == start and is_first else done), more=True)
     if last is None:
         return _Complete()
     end = walk.walked.end if walk.data_end is None else walk.data_end - file.base
     assert end is not None, "the walk has rows"
     if file.last and not _is_written(last, source):
         return _Complete(_borders(cuts, done), unfinished=True)
-    if end > most and done > start:
+    if end > most and not (done == start and is_first):
         return _Complete(_borders(cuts, done), more=True)
     return _Complete(_borders(cuts, end))
 

@@ -157,22 +157,18 @@ def test_new_histories_are_judged_once(tmp_path: Path, pauses: Callable[..., Non
     record(whole, 7)
     text, target = whole.read_text(), tmp_path / "in" / "b.ndjson"
     given: list[Any] = ["judge", tmp_path / "in", "--profile", "P494", "--out", tmp_path / "out", "--follow", "--cores", "1"]
-    nothing = lambda: None  # noqa: E731
+
+    def nothing() -> None:
+        return None
+
     pauses(nothing, lambda: target.write_text(text[:-60]), lambda: target.write_text(text), nothing, nothing)
     assert run(list(map(str, given))) == 1
-    assert capsys.readouterr().out.count("not explained: ") == 2, "when it is found, and at the end"
+    assert capsys.readouterr().out.count("not explained:") == 2, "when it is found, and at the end"
     judged = [pq.read_table(batch)["history"].to_pylist() for batch in sorted((tmp_path / "out" / "verdicts").iterdir())]
     assert [len(set(names)) for names in judged] == [1, 1] and set(judged[0]) != set(judged[1])
     pauses(nothing, nothing)
     assert run(list(map(str, given))) == 1
-    assert (
-        sum(
-            "b" in str(name)
-            for batch in (tmp_path / "out" / "verdicts").iterdir()
-            for name in {*pq.read_table(batch)["history"].to_pylist()}
-        )
-        >= 1
-    )
+    assert len(list((tmp_path / "out" / "verdicts").iterdir())) == len(judged), "nothing was judged again"
 
 
 @pytest.mark.parametrize("tokens", [("--follow",), ("--interval", "3", "--out", "out")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ from written_store import Sent, Stored, write_store
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_traces.audit.checkpoint import FILE, Checkpoint, Followed
 from rocketproof_traces.audit.findings import AuditFinding
-from rocketproof_traces.audit.following import Follower, Round, followed_rules
+from rocketproof_traces.audit.following import LogFollower, Round, followed_rules
 from rocketproof_traces.audit.merge import AuditTotals
 from rocketproof_traces.audit.programs import AuditPlan
 from rocketproof_traces.audit.run import SavedAnswers, audit
@@ -59,7 +60,7 @@ def batch(folder: Path) -> AuditTotals:
 def follow(store: Path, checkpoint: Path, size: int = 1 << 30) -> Round:
     """Judge one round in a new process's place: the checkpoint is opened again."""
     with Checkpoint(checkpoint, SETTINGS) as kept:
-        return Follower(PLAN, [str(store)], kept, size).round(on_threads(1))
+        return LogFollower(PLAN, [str(store)], kept, size).round(on_threads(1))
 
 
 @pytest.mark.parametrize(("step", "size"), [(1500, 1 << 30), (FILE_SIZE + 7, 900)])
@@ -92,7 +93,7 @@ def test_round_that_is_interrupted_leaves_no_trace(whole: tuple[Path, list[Store
 
     with Checkpoint(tmp_path / "kept", SETTINGS) as kept:
         with pytest.raises(KeyboardInterrupt):
-            Follower(PLAN, [str(folder)], kept).round(interrupted)
+            LogFollower(PLAN, [str(folder)], kept).round(interrupted)
         assert (kept.stores, kept.findings()) == ({}, [])
     assert sorted(follow(folder, tmp_path / "kept").findings) == batch(folder).findings
 
@@ -130,7 +131,7 @@ def test_rewritten_store_is_left_and_others_are_followed(whole: tuple[Path, list
     folder, _ = whole
     store = grow(folder, tmp_path / "store", 3000)
     with Checkpoint(tmp_path / "kept", SETTINGS) as kept:
-        follower = Follower(PLAN, [str(store), str(folder)], kept)
+        follower = LogFollower(PLAN, [str(store), str(folder)], kept)
         follower.round(on_threads(1))
         write_store(tmp_path / "other", [Sent("orders", 0, bytes(90))] * 60, FILE_SIZE)
         grow(tmp_path / "other", store, 6000)
@@ -146,6 +147,15 @@ def test_rules_that_need_other_files_are_left_out() -> None:
     assert {"INV-37.stored", "INV-41.stored", "INV-42.stored", "INV-34.stored", "INV-37.hole", "TRX-05.stored"} <= judged
     needs_queues, needs_table, needs_first_records = "INV-36.stored", "INV-48.ordinary", "INV-49.chain"
     assert {needs_queues, needs_table, needs_first_records, "INV-47.stored", "REC-04.level"} <= left_out
+
+
+def test_page_names_rules_about_records_that_are_left_out() -> None:
+    text = (Path(__file__).parents[2] / "traces" / "docs" / "follow.md").read_text("utf-8")
+    named = re.findall(r"[A-Z]+-\d+\.\w+", text.partition("these are not judged:")[2].partition("##")[0])
+    about_records = {rule.id for rule in followed_rules(PLAN)[1] if rule.over in ("record", "log", "line", "damage")}
+    assert (sorted(named), len(named)) == (sorted(about_records), len(about_records))
+    numbers = [f"{len(rules)} rules" for rules in followed_rules(PLAN)]
+    assert all(number in text for number in numbers), numbers
 
 
 def damaged_file(folder: Path) -> None:

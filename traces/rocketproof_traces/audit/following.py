@@ -1,6 +1,6 @@
 """Audit stores while brokers write them: judge each new record once, and remember in a checkpoint what was judged.
 
-A `Follower` repeats rounds. A round finds what the logs have gained, spreads it over a worker pool, and commits findings and positions in
+A `LogFollower` repeats rounds. A round finds what the logs have gained, spreads it over a worker pool, and commits findings and positions in
 one transaction of the checkpoint. A round that is interrupted leaves no trace, so a restart judges each record exactly once.
 
 Only rules that need nothing besides the log are judged. The files next to the log change after the records they belong to, so other rules
@@ -123,7 +123,7 @@ class Round:
     more: bool = False
 
 
-class Follower:
+class LogFollower:
     """Follow the logs of stores by a plan. `unfinished` are the stores whose logs end with bytes that are no complete record."""
 
     def __init__(self, plan: AuditPlan, stores: Sequence[str], checkpoint: Checkpoint, size: int = ROUND_SIZE) -> None:

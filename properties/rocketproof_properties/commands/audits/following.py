@@ -11,7 +11,7 @@ from typing import Final
 from rocketproof_model import interrupts
 from rocketproof_traces.audit.checkpoint import Checkpoint
 from rocketproof_traces.audit.findings import AuditFinding
-from rocketproof_traces.audit.following import Follower, Round, followed_rules
+from rocketproof_traces.audit.following import LogFollower, Round, followed_rules
 from rocketproof_traces.audit.programs import AuditPlan
 from rocketproof_traces.audit.rules import Rule
 from rocketproof_traces.common.pools import WorkerPool
@@ -27,7 +27,7 @@ INTERVAL: Final = 1.0
 
 
 @dataclass
-class Outcome:
+class FollowedOutcome:
     """What following has judged since the checkpoint was made, and what could not be read."""
 
     judged: tuple[Rule, ...]
@@ -67,16 +67,16 @@ def follow(
     *,
     once: bool,
     interval: float,
-) -> Outcome:
+) -> FollowedOutcome:
     """Judge what the stores have and gain, until Ctrl-C or, with `once`, until everything is judged. Raises TraceError."""
     if not followed_rules(plan)[0]:
         raise InputError(f"--follow with --property {plan.only[0]}: its rules need the whole store; audit it without --follow")
     settings = {"profile": profile, "property": list(plan.only), "setting": [list(each) for each in plan.settings]}
     page = Page()
     with Checkpoint(folder, settings) as checkpoint:
-        follower = Follower(plan, stores, checkpoint)
+        follower = LogFollower(plan, stores, checkpoint)
         page.wrapped(_introduction(follower, once=once))
-        outcome = Outcome(follower.judged, follower.left_out, thresholds)
+        outcome = FollowedOutcome(follower.judged, follower.left_out, thresholds)
         try:
             while True:
                 done = follower.round(spread)
@@ -104,7 +104,7 @@ def follow(
     return outcome
 
 
-def _introduction(follower: Follower, *, once: bool) -> str:
+def _introduction(follower: LogFollower, *, once: bool) -> str:
     judged, left_out = len(follower.judged), len(follower.left_out)
     rest = f"; {counted(left_out, 'rule')} need the whole store and are not judged while following" if left_out else ""
     return f"{counted(judged, 'rule')} judge each new record{rest}" + ("" if once else "; Ctrl-C stops")
@@ -129,7 +129,7 @@ def _print_round(done: Round, known: Mapping[str, str], page: Page) -> None:
             page.line(f"! not followed: {problem}", "bold red")
 
 
-def render(outcome: Outcome) -> None:
+def render(outcome: FollowedOutcome) -> None:
     """Print the broken rules with their numbers, what was not judged, and a closing line."""
     page = Page()
     for store, offset in list(outcome.unfinished.items())[:SOME]:

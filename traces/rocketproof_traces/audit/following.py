@@ -1,7 +1,7 @@
 """Audit stores while brokers write them: judge each new record once, and remember in a checkpoint what was judged.
 
-A `LogFollower` repeats rounds. A round finds what the logs have gained, spreads it over a worker pool, and commits findings and positions in
-one transaction of the checkpoint. A round that is interrupted leaves no trace, so a restart judges each record exactly once.
+A `LogFollower` repeats rounds. A round finds what the logs have gained, spreads it over a worker pool, and commits findings and positions
+in one transaction of the checkpoint. A round that is interrupted leaves no trace, so a restart judges each record exactly once.
 
 Only rules that need nothing besides the log are judged. The files next to the log change after the records they belong to, so other rules
 could give another answer each time.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ from rocketproof_impl.store import threads
 from rocketproof_impl.system.node import BrokerNode
 from rocketproof_properties.brokers.probe import ask
 from rocketproof_protocol import codes
+from rocketproof_traces.common.errors import TraceError
+from rocketproof_traces.spark.source import CommitLogSource
 
 FILE_SIZE = 1 << 13
 
@@ -226,3 +229,10 @@ def test_checkpoint_of_other_form_is_one_line(spark: SparkSession, whole: tuple[
     (tmp_path / "checkpoint" / "offsets" / ".0.crc").unlink(missing_ok=True)
     grow(whole[0], store, 6000)
     fails_in_one_line(start(stream(spark, store), tmp_path), "has no position that this source wrote")
+
+
+def test_older_pyspark_is_one_line(monkeypatch: pytest.MonkeyPatch, whole: tuple[Path, list[Stored]]) -> None:
+    monkeypatch.setitem(sys.modules, "rocketproof_traces.spark.stream", None)
+    source = CommitLogSource({"path": str(whole[0])})
+    with pytest.raises(TraceError, match=r"rocketmq-commitlog: readStream: needs PySpark 4\.2 or later; update pyspark, or use read"):
+        source.streamReader(source.schema()).initialOffset()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def judge(
     *histories: str,
     profile: Profile | None = None,
-    engine: Literal["local", "spark"] | None = None,
+    engine: Literal["spark", "local"] | None = None,
     out: str | None = None,
     parquet: str | None = None,
     late: Seconds | None = None,

@@ -16,7 +16,7 @@ from ..reports.exitcode import exit_code
 from ..reports.output import Page, counted, phrases
 from .engines import check_engine
 
-Engine = Literal["local", "spark"]
+Engine = Literal["spark", "local"]
 SHOWN = 20
 """Number of findings that are printed. The files contain all findings."""
 

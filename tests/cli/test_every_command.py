@@ -158,6 +158,7 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "list": (["list", "hazards"], ("--json",)),
     "judge": (["judge", "recorded.jsonl", "--profile", "P494"], ("--json", "--html")),
     "audit": (["audit", "store", "--engine", "local", "--cores", "1"], ("--json", "--out", "--html", "--tables")),
+    "audit followed": (["audit", "store", "--follow", "--once", "--engine", "local", "--cores", "1"], ("--checkpoint",)),
 }
 NEEDED = {"picture": ["--output", "new/x.svg"], "explore": ["--html", "new/x.html"], "export": ["--output", "new"]}
 REPORTS = ("junit", "sarif", "markdown", "run")

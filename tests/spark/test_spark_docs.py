@@ -50,6 +50,16 @@ def test_queries_of_documentation(spark: SparkSession, store: Path) -> None:
     assert [(row["physicalOffset"], row["size"]) for row in damage] == [(7 * 197, 197)]
 
 
+def test_stream_of_documentation(spark: SparkSession, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script of the page is run twice; the second run has nothing new."""
+    monkeypatch.chdir(tmp_path)
+    (script,) = re.findall(r"```python\n(.*?)```", (ROOM / "docs" / "follow.md").read_text(), re.DOTALL)
+    for _ in range(2):
+        exec(compile(script.replace("/data/rocketmq/store", str(store)), "follow.md", "exec"), {})
+        rows = spark.read.json("damage").collect()
+        assert [(row.physicalOffset, row.size) for row in rows] == [(7 * 197, 197)]
+
+
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
 def test_example_makes_its_report(spark: SparkSession, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = shutil.copy(ROOM / "examples" / "store_report.py", tmp_path)  # as an operator would

@@ -71,6 +71,13 @@ def test_every_claim_has_case_and_every_condition_its_programs() -> None:
     assert {case.condition for case in HISTORY_CASES} == SELECTIONS.keys()
 
 
+@pytest.mark.behaviour("INV-51", "HAZ-30")
+def test_programs_under_no_condition_keep_retry_queues() -> None:
+    """A send-back to a group without retry queues stores nothing (BACK-05). It has a condition of its own."""
+    given = [arguments["queues"] for each in SELECTIONS[""].phrases for name, arguments in each.steps if name == "group"]
+    assert given and all(count > 0 for counts in given for count in counts)
+
+
 def test_profile_without_verdicts_inherits_refined_ones() -> None:
     named = {(task.claim, task.condition): task.expected for task in tasks("P49") if task.kind == "history"}
     derived = {(task.claim, task.condition): task.expected for task in tasks("P494") if task.kind == "history"}

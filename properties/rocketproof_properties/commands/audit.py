@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from . import reporting
-from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Settings, write
+from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Seconds, Settings, write
 
 if TYPE_CHECKING:
     from rocketproof_traces.audit.programs import AuditPlan
@@ -34,6 +34,10 @@ def audit(
     warn: Annotated[tuple[str, ...], Many] = (),
     thresholds: Path | None = None,
     tables: Path | None = None,
+    follow: Flag = False,
+    checkpoint: Path | None = None,
+    once: Flag = False,
+    interval: Seconds | None = None,
     report: reporting.Reports = (),
     since: reporting.Since = None,
     pages: Pages = None,
@@ -85,11 +89,26 @@ def audit(
         A TOML file with fail-on, warn and limits. Options override it.
     tables
         A folder of result tables: the run is added to runs, findings and metrics, as Parquet files.
+    follow
+        Judge records while the broker writes them, each once, and print findings as they come. Ctrl-C stops. Only rules that need nothing
+        besides the log are judged.
+    checkpoint
+        With --follow: the folder that keeps findings and positions. The same command continues there.
+    once
+        With --follow: end when everything is judged that the stores have now.
+    interval
+        With --follow: seconds between two looks at the stores. Default: 1.
     pages
         A folder for the HTML page of the run.
     """
     from .audits.folders import folders_of
+    from .audits.followed import checkpoint_of, without_follow
 
+    of_whole_stores = {
+        "out": out, "every": every, "manifest": manifest, "strict": strict, "tables": tables, "report": report, "since": since,
+        "html": pages,
+    }  # fmt: skip
+    kept = checkpoint_of(of_whole_stores, checkpoint) if follow else without_follow(checkpoint, once=once, interval=interval)
     given = folders_of(stores, strict=strict) if stores or manifest is None else ()
     import time
 
@@ -98,7 +117,7 @@ def audit(
 
     from ..judging import engines
     from ..reports import output
-    from .audits import brokerconf, command, results, show
+    from .audits import brokerconf, command, following, results, show
     from .audits.manifest import of_manifest
     from .audits.tables import append
     from .audits.thresholds import thresholds_of
@@ -112,6 +131,14 @@ def audit(
 
     plan = plan_of(profile, broker_conf)
     limits = thresholds_of(thresholds, fail_on, warn)
+    if follow:
+        outcome = following.follow(
+            given, plan, profile, kept, engines.spreading(used, cluster, "rocketproof audit --follow", following.description, short=True),
+            limits, once=once, interval=interval or following.INTERVAL,
+        )  # fmt: skip
+        write(json, (finding.data() for finding in outcome.findings))
+        following.render(outcome)
+        return outcome.exit_code
     entries = of_manifest(manifest, cluster, used, profile, broker_conf, plan_of, strict=strict, alone=not given)
     folders = tuple(dict.fromkeys((*given, *entries)))
     rules = ", ".join(plan.only) or f"{len(plan.rules)} rules"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..reports.choices import InputError
 from ..reports.exitcode import exit_code
 from . import reporting
-from .common import Conf, Count, Environment, Json, Natural, Pages, Profile, Seconds, write
+from .common import Conf, Count, Environment, Flag, Json, Natural, Pages, Profile, Seconds, write
 
 if TYPE_CHECKING:
     from .explorer.pages import PageEntry
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 def judge(
     *histories: str,
     profile: Profile | None = None,
-    engine: Literal["local", "spark"] | None = None,
+    engine: Literal["spark", "local"] | None = None,
     out: str | None = None,
     parquet: str | None = None,
     late: Seconds | None = None,
     limit: Count | None = None,
     time: Seconds | None = None,
+    follow: Flag = False,
+    interval: Seconds | None = None,
     master: str | None = None,
     remote: str | None = None,
     cores: Count | None = None,
@@ -58,6 +60,10 @@ def judge(
         Maximum number of states that the judge expands per part of a history. Default: 1,000,000, for a recording 10,000.
     time
         Seconds of computing without a further explained response, after which the judge gives up a part of a history. Default: 30.
+    follow
+        With --out: judge further files as they appear, each once, until Ctrl-C.
+    interval
+        With --follow: seconds between two looks at the folders. A file is judged if it has not changed in between. Default: 1.
     master
         The URL of Spark's master. Default: this machine.
     remote
@@ -78,12 +84,17 @@ def judge(
             raise InputError(f"{path} is not there; give files or folders of histories")
     if profile is None:
         raise InputError(f"no profile; give the one to judge by with --profile: {', '.join(sorted(PROFILES))}")
+    if follow and out is None:
+        raise InputError("--follow without --out; give the folder that the findings go to")
+    if interval is not None and not follow:
+        raise InputError("--interval without --follow; add --follow, or leave it out")
     reports = reporting.asked("judge", report, since, pages)
     if out is None:
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
         return _judge_one(Path(first), profile, limit, time, json, reports)
+    from rocketproof_traces.bulk.results import Summary
     from rocketproof_traces.bulk.work import JudgingJob
     from rocketproof_traces.checker.histories import LIMIT, SECONDS
     from rocketproof_traces.checker.steps import SearchBound
@@ -94,7 +105,16 @@ def judge(
 
     folder, parquet_folder = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
     job = JudgingJob(tuple(map(absolute, histories)), profile, folder, parquet_folder, SearchBound(limit or LIMIT, time or SECONDS), late)
-    verdict = manyhistories.run(job, engine or "local", SparkCluster(master, remote, cores, conf, environment))
+    cluster = SparkCluster(master, remote, cores, conf, environment)
+    if follow:
+        from ..judging import followedhistories
+
+        def judge_files(files: JudgingJob) -> Summary:
+            return manyhistories.run(files, engine or "local", cluster)
+
+        verdict = followedhistories.follow(job, judge_files, manyhistories.render_new, interval or 1)
+    else:
+        verdict = manyhistories.run(job, engine or "local", cluster)
     write(json, verdict.data())
     with reports.printing():
         manyhistories.render(verdict, out)

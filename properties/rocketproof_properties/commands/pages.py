@@ -59,6 +59,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "traces/docs/judge.md": GUIDE,
         "traces/docs/judged.md": REFERENCE,
         "traces/docs/spark.md": GUIDE,
+        "traces/docs/follow.md": GUIDE,
         "traces/docs/clusters.md": GUIDE,
         "properties/docs/campaign.md": GUIDE,
     },

@@ -16,7 +16,7 @@ from ..reports.exitcode import exit_code
 from ..reports.output import Page, counted, phrases
 from .engines import check_engine
 
-Engine = Literal["local", "spark"]
+Engine = Literal["spark", "local"]
 SHOWN = 20
 """Number of findings that are printed. The files contain all findings."""
 
@@ -32,6 +32,19 @@ def run(job: JudgingJob, engine: Engine, cluster: SparkCluster) -> Summary:
         from rocketproof_traces.spark import histories
 
         return histories.judge(cluster.session(), job, report)
+
+
+def render_new(summary: Summary, before: Summary | None) -> None:
+    """Print how many histories are judged, and the findings that a round has added."""
+    page = Page()
+    here = f"{Path.cwd()}/"
+    known = [] if before is None else before.findings
+    page.line(_by_verdict(summary.histories, "history", "histories"))
+    new = [finding for finding in summary.findings if finding not in known]
+    for finding in new[:SHOWN]:
+        page.wrapped(_finding(finding).replace(here, ""), "bold red")
+    if len(new) > SHOWN:
+        page.line(f"and {len(new) - SHOWN} more")
 
 
 def code_of(summary: Summary) -> int:
@@ -83,4 +96,4 @@ def _finding(row: Mapping[str, Any]) -> str:
     return f"{text}; {why} with {', '.join(f'{name} = {value}' for name, value in row['values'].items())}"
 
 
-__all__ = ["Engine", "code_of", "render", "run"]
+__all__ = ["Engine", "code_of", "render", "render_new", "run"]

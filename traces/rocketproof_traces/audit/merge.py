@@ -134,13 +134,7 @@ class Merger:
         self.queue_totals: dict[tuple[str, int], _QueueTotals] = {}
 
     def run(self) -> AuditTotals:
-        for segment in self.segments:
-            self.totals.seconds += segment.seconds
-            self.totals.records += segment.records
-            self.totals.bytes += segment.bytes
-            self.totals.findings += segment.findings
-            for id_, count in segment.counts.items():
-                self._count(id_, count)
+        self._sum()
         self._line_borders()
         for part in self._parts():
             try:
@@ -149,8 +143,27 @@ class Merger:
                 self.totals.problems.append(str(error))
         # Several segments and threads of this process can report the same problem.
         self.totals.problems = list(dict.fromkeys((*self.totals.problems, *self.store.problems)))
+        return self._sorted()
+
+    def run_on_records(self) -> AuditTotals:
+        """Merge only what was found about single and successive records."""
+        self._sum()
+        self._line_borders()
+        self._log_borders()
+        return self._sorted()
+
+    def _sorted(self) -> AuditTotals:
         self.totals.findings = sorted(self.totals.findings) if self.plan.every else folded(self.totals.findings)
         return self.totals
+
+    def _sum(self) -> None:
+        for segment in self.segments:
+            self.totals.seconds += segment.seconds
+            self.totals.records += segment.records
+            self.totals.bytes += segment.bytes
+            self.totals.findings += segment.findings
+            for id_, count in segment.counts.items():
+                self._count(id_, count)
 
     def _parts(self) -> Sequence[Callable[[], None]]:
         """Return the remaining checks in order."""

@@ -56,21 +56,20 @@ ORIGIN_COLUMNS = ("originRead", "originHere", "originKnown", "originSame", "orig
 LOCATION_COLUMNS = ("physicalOffset", "queueId", "queueOffset", "size")
 
 
-def audit_task(plan: AuditPlan, task: LogRange) -> Segment:
-    """Check one range. A file that cannot be read is the result's `error`."""
+def audit_task(plan: AuditPlan, task: LogRange, store: StoreFolder | None = None) -> Segment:
+    """Check one range of a store, by default the one of the task's folder. A file that cannot be read is the result's `error`."""
     began = time.perf_counter()
     try:
-        segment = audit_segment(plan, task)
+        segment = audit_segment(plan, task, store or store_folder(task.store, task.moment, task.file.hosts_by_flag))
     except (TraceError, OSError) as error:
         problem = str(error) if isinstance(error, TraceError) else f"{error.filename or task.file.path}: {error.strerror or error}"
         segment = failed_segment(task, problem)
     return replace(segment, seconds=round(time.perf_counter() - began, 6))
 
 
-def audit_segment(plan: AuditPlan, task: LogRange) -> Segment:
+def audit_segment(plan: AuditPlan, task: LogRange, store: StoreFolder) -> Segment:
     """Check every rule over records for one range. Raises StoredError and OSError for a file that cannot be read."""
     compiled = programs(plan)
-    store = store_folder(task.store, task.moment, task.file.hosts_by_flag)
     with (
         _workspace(plan, store) as workspace,
         open_source(task.file.path) as source,

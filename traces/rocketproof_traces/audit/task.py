@@ -24,6 +24,7 @@ class LogRange:
     start: int
     end: int
     exact: bool
+    exact_end: bool = False
 
     @property
     def key(self) -> str:
@@ -37,7 +38,7 @@ class LogRange:
 
     @property
     def range(self) -> Range:
-        return Range(self.file, self.start, self.end, self.exact)
+        return Range(self.file, self.start, self.end, self.exact, self.exact_end)
 
     def text(self) -> str:
         return json.dumps(asdict(self))

@@ -106,4 +106,4 @@ def to_reread(moment: int, segments: Iterable[Segment]) -> list[LogRange]:
 
 def log_ranges(moment: int, store: str, parts: Iterable[Range]) -> list[LogRange]:
     """Return the tasks of the ranges of a store."""
-    return [LogRange(moment, store, part.file, part.start, part.end, part.exact) for part in parts]
+    return [LogRange(moment, store, part.file, part.start, part.end, part.exact, part.exact_end) for part in parts]

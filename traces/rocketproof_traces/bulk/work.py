@@ -27,7 +27,8 @@ Tell = Callable[[str], None]
 class JudgingJob:
     """Judge the histories of `sources` (files and folders) by a profile. Pieces are stored in the folder `cache`, verdicts in `out`.
 
-    `bound` limits each partition. `late` is the limit for missing events in seconds, None to wait for ever.
+    `bound` limits each partition. `late` is the limit for missing events in seconds, None to wait for ever. `only`: the files to judge,
+    each with its stamp, see `ingest.sources`; None for all.
     """
 
     sources: tuple[str, ...]
@@ -36,6 +37,7 @@ class JudgingJob:
     cache: str
     bound: SearchBound = SearchBound()
     late: float | None = None
+    only: frozenset[tuple[str, str]] | None = None
 
 
 def cached(order: JudgingJob) -> JudgingJob | None:
@@ -56,7 +58,7 @@ def named(order: JudgingJob) -> list[tuple[str, str]]:
     if not files:
         raise TraceError(", ".join(order.sources), "holds no files", "give files or folders of histories")
     PieceCache(order.cache).create()
-    return files
+    return files if order.only is None else [file for file in files if file in order.only]
 
 
 def take_new(order: JudgingJob, files: Sequence[tuple[str, str]], spread: WorkerPool, tell: Tell) -> None:

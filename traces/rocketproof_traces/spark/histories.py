@@ -59,7 +59,8 @@ def _judge(spark: SparkSession, order: JudgingJob, tell: Tell) -> Summary:
     from_cache = cached(order)
     if from_cache is None:
         named_sources = named(order)
-        if len(order.sources) == 1 and [source for source, _ in named_sources] != list(order.sources) and not is_remote():
+        is_folder = len(order.sources) == 1 and [source for source, _ in named_sources] != list(order.sources)
+        if is_folder and order.only is None and not is_remote():
             _stream(spark, order, tell)  # a Spark Connect server would run the batches without this process's files
         take_new(order, named_sources, on_spark(spark, names=_READING), tell)  # also files that changed since the stream read them
     order = from_cache or order

@@ -11,9 +11,7 @@ per package. Spark pushes filters to a Python data source but does not prune its
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,6 +24,7 @@ from rocketproof_protocol.numbers import java_long
 
 from ..common.errors import TraceError
 from ..stored.paths import absolute
+from .failures import one_line
 from .tables import commitlog, consumequeue, index, topics
 from .tables.clauses import Clause, Clauses, Operator
 from .tables.table import PART_SIZE, TIME, StoreTable
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-_HIDES_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _OPERATORS: dict[type[api.Filter], Operator] = {
@@ -51,8 +49,8 @@ _OPERATORS: dict[type[api.Filter], Operator] = {
 }
 
 
-OPTIONS = ("path", "paths", "columns", "maxPartitionBytes")
-"""The options of a reader. `DataFrameReader.load` with a list sets `paths`."""
+OPTIONS = ("path", "paths", "columns", "maxPartitionBytes", "maxBytesPerTrigger")
+"""The options of a reader. `DataFrameReader.load` with a list sets `paths`; only streams use `maxBytesPerTrigger`."""
 
 
 class StoreSource(api.DataSource):
@@ -65,17 +63,30 @@ class StoreSource(api.DataSource):
         return cls.table.name
 
     def schema(self) -> StructType:
-        with _one_line():
+        with one_line():
             self._check_options()
             return from_arrow_schema(self.table.schema(self.table.chosen(self.options.get("columns"))))
 
     def reader(self, schema: StructType) -> StoreReader:
-        with _one_line():
+        with one_line():
             self._check_options()
             return self._reader(schema)
 
+    def streamReader(self, schema: StructType) -> api.DataSourceStreamReader:
+        try:
+            self._check_options()
+            return self._stream_reader(schema)
+        except TraceError as error:
+            return _Refused(error)
+
+    def _stream_reader(self, schema: StructType) -> api.DataSourceStreamReader:
+        del schema
+        raise TraceError(f"{self.name()}: readStream", "is not supported", "stream rocketmq-commitlog, or use read")
+
     def _check_options(self) -> None:
-        """Raise TraceError for an option that no reader has. Spark ignores case."""
+        """Raise TraceError for an option that no reader has, or a wrong number. Spark ignores case."""
+        self._bytes("maxPartitionBytes", PART_SIZE)
+        self._bytes("maxBytesPerTrigger", PART_SIZE)
         known = {name.lower(): name for name in OPTIONS}
         for name in self.options:
             if name.lower() not in known:
@@ -84,13 +95,18 @@ class StoreSource(api.DataSource):
                 raise TraceError(f"{self.name()}: option {name}", "does not exist", remedy)
 
     def _reader(self, schema: StructType) -> StoreReader:
+        columns, names = self._columns(schema)
+        return StoreReader(self.table, self._folders(), columns, names, self._bytes("maxPartitionBytes", PART_SIZE))
+
+    def _columns(self, schema: StructType) -> tuple[list[str], list[str]]:
+        """Return the columns of a schema, and their spellings in it. Raises TraceError."""
         columns = [self.table.spelled(name) for name in schema.fieldNames()]
         wanted = to_arrow_schema(schema, timezone="UTC")
         for column, field in zip(columns, wanted, strict=True):
             if field.type != self.table.columns[column]:
                 kind = from_arrow_schema(self.table.schema([column]))[column].dataType.simpleString()
                 raise TraceError(f"{self.name()}: column {column}", "has another type in the schema given", f"declare it {kind}")
-        return StoreReader(self.table, self._folders(), columns, wanted.names, self._part_size())
+        return columns, wanted.names
 
     def _folders(self) -> list[str]:
         if "paths" in self.options:  # DataFrameReader.load with a list
@@ -101,16 +117,25 @@ class StoreSource(api.DataSource):
             raise TraceError(self.name(), "has no path to read", "give the folder of a store: .load(folder), or OPTIONS (path 'folder')")
         return [absolute(path) for path in folders]
 
-    def _part_size(self) -> int:
-        text = self.options.get("maxPartitionBytes", str(PART_SIZE))
+    def _bytes(self, option: str, default: int) -> int:
+        text = self.options.get(option, str(default))
         size = java_long(text)
         if size is None or size <= 0:
-            raise TraceError(f"{self.name()}: maxPartitionBytes", f"is {text}", "give a number of bytes from 1 on")
+            raise TraceError(f"{self.name()}: {option}", f"is {text}", "give a number of bytes from 1 on")
         return size
 
 
 class CommitLogSource(StoreSource):
     table = commitlog.TABLE
+
+    def _stream_reader(self, schema: StructType) -> api.DataSourceStreamReader:
+        try:
+            from .stream import BATCH_SIZE, LogStreamReader
+        except ImportError:  # before 4.2 a source did not learn where a query stands
+            raise TraceError(f"{self.name()}: readStream", "needs PySpark 4.2 or later", "update pyspark, or use read") from None
+        columns, names = self._columns(schema)
+        sizes = self._bytes("maxPartitionBytes", PART_SIZE), self._bytes("maxBytesPerTrigger", BATCH_SIZE)
+        return LogStreamReader(self._folders(), columns, names, *sizes)
 
 
 class ConsumeQueueSource(StoreSource):
@@ -126,6 +151,25 @@ class TopicsSource(StoreSource):
 
 
 SOURCES: tuple[type[StoreSource], ...] = (CommitLogSource, ConsumeQueueSource, IndexSource, TopicsSource)
+
+
+class _Refused(api.DataSourceStreamReader):
+    """A stream that cannot be read. Spark reports an error of a reader's methods, but not of its creation."""
+
+    def __init__(self, error: TraceError) -> None:
+        self.error = error
+
+    def initialOffset(self) -> dict[str, str]:
+        with one_line():
+            raise self.error
+
+    def latestOffset(self, start: dict[str, str], limit: object) -> dict[str, str]:
+        del start, limit
+        return self.initialOffset()
+
+    def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
+        del partition
+        raise self.error
 
 
 class StoreReader(api.DataSourceReader):
@@ -148,7 +192,7 @@ class StoreReader(api.DataSourceReader):
                 self.clauses = (*self.clauses, clause)
 
     def partitions(self) -> Sequence[api.InputPartition]:
-        with _one_line():
+        with one_line():
             return [api.InputPartition(part) for part in self.table.parts(self.folders, self.clauses, self.part_size)]
 
     def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
@@ -156,20 +200,6 @@ class StoreReader(api.DataSourceReader):
             return
         for batch in self.table.read(partition.value, self.columns, self.clauses):
             yield batch if batch.schema.names == self.names else batch.rename_columns(list(self.names))
-
-
-@contextmanager
-def _one_line() -> Iterator[None]:
-    """Report a TraceError of the block without a traceback: it is about the query, not about this code.
-
-    Spark's worker process reads this variable when it sends an error to the driver.
-    """
-    os.environ.pop(_HIDES_TRACEBACK, None)
-    try:
-        yield
-    except TraceError:
-        os.environ[_HIDES_TRACEBACK] = "1"
-        raise
 
 
 def clause_of(filter_: api.Filter, table: StoreTable) -> Clause | None:

@@ -44,12 +44,16 @@ class LogFile:
 
 @dataclass(frozen=True)
 class Range:
-    """The records of a file that begin in [start, end), offsets inside the file. `exact`: a record begins at `start`."""
+    """The records of a file that begin in [start, end), offsets inside the file.
+
+    `exact`: a record begins at `start`. `exact_end`: a record ends at `end`, and nothing after it is read.
+    """
 
     file: LogFile
     start: int
     end: int
     exact: bool
+    exact_end: bool = False
 
 
 @dataclass(frozen=True)

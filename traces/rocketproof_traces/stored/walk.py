@@ -58,6 +58,9 @@ class Walk:
     `data_end` is the physical offset at which zeros to the file's end begin, None if the walk did not reach them. The iteration raises
     StoredError for a file that cannot be read or is truncated.
 
+    `growing`: a broker may be writing after the data. The walk of the last file ends at the first zeros, and does not read what follows
+    them.
+
     Memory for reuse: `table` is from `new_table`, whose additional lines stay unchanged. `buffer` is from `new_buffer` and replaces a new
     buffer of `window` bytes.
     """
@@ -74,6 +77,7 @@ class Walk:
         buffer: NDArray[np.uint8] | None = None,
         source: OpenSource | None = None,
         table: NDArray[np.int64] | None = None,
+        growing: bool = False,
     ) -> None:
         from . import kernel
         from .properties import CRC
@@ -82,6 +86,7 @@ class Walk:
         self.range = range_
         self.names = names
         self.data_end: int | None = None
+        self._growing = growing and range_.file.last
         self._header = range_.file.header
         self._flags = (CRC if crc else 0) | (kernel.PROPERTIES if properties else 0)
         self._flags |= 0 if range_.file.hosts_by_flag else kernel.SHORT_HOSTS
@@ -117,7 +122,7 @@ class Walk:
         window = Window(source, base, buffer)
         table = self._table
         at, row, total = self._after_blank(positions, begin), 0, 0
-        while at < positions.length and not (at >= range_.end and positions.is_plausible(at)):
+        while at < positions.length and not (at >= range_.end and (range_.exact_end or positions.is_plausible(at))):
             if not window.has(at, at + 1):
                 if row:
                     yield self._chunk(table, row, window)
@@ -219,6 +224,9 @@ class Walk:
 
     def _zeros(self, positions: FilePlace, at: int) -> _Stretch:
         """Return the end of the data, or a hole."""
+        if self._growing:
+            self.data_end = positions.base + at
+            return _Stretch(at, positions.length, Reason.NONE)
         if positions.data_in_rest(at) is not None:
             # A running broker may have written here since `head` was read.
             return _Stretch(at, at, Reason.NONE) if not positions.is_zero(at) else self._stretch(positions, at, Reason.HOLE)

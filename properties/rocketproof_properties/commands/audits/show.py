@@ -16,15 +16,15 @@ LINES = 40  # at most, with the sentence about the engine
 RULES = 8  # number of rules printed, with two lines each
 SOME = 3  # number of lines about what was not audited, and about what was left out
 TOPICS = 8  # number of topics listed, by descending number of records, and of stores
-_STYLE = {"error": "bold red", "warning": "bold yellow", "note": "default"}
-_MARK = {"error": "!", "warning": "?", "note": "-"}
+STYLE = {"error": "bold red", "warning": "bold yellow", "note": "default"}
+MARK = {"error": "!", "warning": "?", "note": "-"}
 
 
 def render(audited: Audited) -> None:
     """Print at most LINES lines: the broken rules, what was not read, the stores or topics, and a closing line."""
     page = Page()
     findings = audited.findings
-    broken = [rule for severity in _STYLE for rule in audited.broken(severity)]
+    broken = [rule for severity in STYLE for rule in audited.broken(severity)]
     for rule in broken[:RULES]:
         _print_rule(audited, rule, [finding for finding in findings if finding.property == rule.id], page)
     if len(broken) > RULES:
@@ -63,7 +63,7 @@ def _print_stores(audited: Audited, page: Page) -> None:
     severity_of = {rule.id: rule.severity for rule in audited.rules}
 
     def counts(totals: AuditTotals) -> dict[str, int]:
-        numbers = dict.fromkeys(_STYLE, 0)
+        numbers = dict.fromkeys(STYLE, 0)
         for id_, count in totals.counts.items():
             numbers[severity_of[id_]] += count
         return numbers
@@ -86,14 +86,15 @@ def _print_rule(audited: Audited, rule: Rule, findings: list[AuditFinding], page
     count = audited.count(rule.id)
     stores = sum(rule.id in totals.counts for totals in audited.outcome.totals)
     where = f" in {stores:,} of {len(audited.outcome.totals):,} stores" if len(audited.outcome.totals) > 1 else ""
-    heading = f"{_MARK[rule.severity]} {rule.id}  {rule.severity}, {counted(count, 'time')}{where}: {rule.claim.sentence}"
-    page.line(heading, _STYLE[rule.severity])
+    heading = f"{MARK[rule.severity]} {rule.id}  {rule.severity}, {counted(count, 'time')}{where}: {rule.claim.sentence}"
+    page.line(heading, STYLE[rule.severity])
     if findings:
         first, kept = findings[0], f" ({len(findings):,} are kept as findings)" if len(findings) < count else ""
-        page.line(f"    first in {first.file} at {first.offset:,}{_place(first)}: expected {first.expected}, found {first.found}{kept}")
+        page.line(f"    first in {first.file} at {first.offset:,}{place_of(first)}: expected {first.expected}, found {first.found}{kept}")
 
 
-def _place(finding: AuditFinding) -> str:
+def place_of(finding: AuditFinding) -> str:
+    """Return the topic, queue and offset of a finding, with a leading comma; empty without a topic."""
     if not finding.topic:
         return ""
     queue = f" queue {finding.queue_id}" if finding.queue_id >= 0 else ""
@@ -120,7 +121,7 @@ def closing(audited: Audited) -> str:
     """Return one line: how much was read, and how many rules are broken."""
     totals = audited.outcome.totals
     size, records = sum(store.bytes for store in totals), sum(store.records for store in totals)
-    broken = [f"{len(audited.broken(severity))} by {severity}s" for severity in _STYLE if audited.broken(severity)]
+    broken = [f"{len(audited.broken(severity))} by {severity}s" for severity in STYLE if audited.broken(severity)]
     verdict = f"{len(audited.rules)} rules, " + (f"broken: {', '.join(broken)}" if broken else "none broken")
     stopped = f"; stopped by Ctrl-C after {audited.outcome.done:,} of {audited.outcome.size:,} bytes, the same command goes on"
     return f"{records:,} records, {size:,} bytes: {verdict}{_by_thresholds(audited)}{stopped if audited.outcome.stopped else ''}"

@@ -20,6 +20,7 @@ def audit(
     broker_conf: Path | None = None,
     settings: Settings = (),
     property: Annotated[tuple[str, ...], Many] = (),
+    rules: Annotated[tuple[Path, ...], Many] = (),
     engine: Literal["spark", "local"] | None = None,
     master: str | None = None,
     remote: str | None = None,
@@ -58,6 +59,8 @@ def audit(
         One of these settings, such as --set "messageDelayLevel=1s 5s". It overrides the file.
     property
         Only this property, such as INV-37, or this rule, such as INV-37.stored; may be repeated. Default: all.
+    rules
+        A Python file with rules of your own, which are checked too; may be repeated.
     engine
         spark distributes the log over Spark's workers. local uses threads of this machine and needs no Java. Default: spark if it is
         installed, else local.
@@ -93,9 +96,12 @@ def audit(
     given = folders_of(stores, strict=strict) if stores or manifest is None else ()
     import time
 
+    from rocketproof_traces.audit.fields import AUDITED_ROWS
     from rocketproof_traces.audit.work import description
     from rocketproof_traces.spark.cluster import SparkCluster
 
+    from ..catalogue import ownrules
+    from ..catalogue.stored import stored_rules
     from ..judging import engines
     from ..reports import output
     from .audits import brokerconf, command, results, show
@@ -104,18 +110,19 @@ def audit(
     from .audits.thresholds import thresholds_of
 
     reports = reporting.asked("audit", report, since, pages)
+    own = ownrules.load(rules, AUDITED_ROWS, "the audit")
     cluster = SparkCluster(master, remote, cores, conf, environment)
     used = engines.chosen_engine(engine, cluster)
 
     def plan_of(name: str, file: Path | None) -> AuditPlan:
-        return command.plan_of(name, property, limit, brokerconf.of_broker(file, settings), every=every)
+        return command.plan_of(name, property, limit, brokerconf.of_broker(file, settings), every=every, own=own)
 
     plan = plan_of(profile, broker_conf)
-    limits = thresholds_of(thresholds, fail_on, warn)
+    limits = thresholds_of(thresholds, fail_on, warn, (*stored_rules(), *own.rules))
     entries = of_manifest(manifest, cluster, used, profile, broker_conf, plan_of, strict=strict, alone=not given)
     folders = tuple(dict.fromkeys((*given, *entries)))
-    rules = ", ".join(plan.only) or f"{len(plan.rules)} rules"
-    spread = engines.spreading(used, cluster, "rocketproof audit", lambda items: description(items, rules), short=True)
+    checked = ", ".join(plan.only) or f"{len(plan.rules)} rules"
+    spread = engines.spreading(used, cluster, "rocketproof audit", lambda items: description(items, checked), short=True)
     output.Page().wrapped(engines.sentence(used))
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:

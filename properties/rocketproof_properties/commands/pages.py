@@ -55,6 +55,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "You have stores or histories": {
         "traces/docs/audit.md": GUIDE,
         "traces/docs/audit-rules.md": REFERENCE,
+        "traces/docs/own-rules.md": GUIDE,
         "properties/docs/tables.md": GUIDE,
         "traces/docs/judge.md": GUIDE,
         "traces/docs/judged.md": REFERENCE,

@@ -113,7 +113,7 @@ def _text(plan: AuditPlan) -> str:
         (rule.id, rule.over, rule.severity, rule.claim.sentence, show(rule.claim.formula), show(rule.expected), show(rule.found))
         for rule in plan.rules
     ]
-    return repr((plan.settings, plan.limit, plan.hosts_by_flag, rules))
+    return repr((plan.settings, plan.limit, plan.hosts_by_flag, rules, plan.own.patterns))
 
 
 @cache

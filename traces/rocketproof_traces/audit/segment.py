@@ -31,6 +31,7 @@ from ..stored.segments import Walked
 from ..stored.table import new_table
 from ..stored.walk import Walk
 from ..stored.window import new_buffer
+from .fields import MARKS
 from .findings import AuditFinding
 from .joining import CHAINED_ROWS, COMPRESSED_ROWS, NUMBER, OPERATION_ROWS, TRANSACTION_ROWS, join
 from .notes import COLUMNS as NOTE_COLUMNS
@@ -108,6 +109,7 @@ class _Workspace:
         self.log_lines = np.array([NUMBER[name] for name in _compared_columns(compiled, "log")], np.int64)
         self.texts: list[str] = []
         self.facts_of_names = np.zeros((4, 1), np.int64)
+        self.marks = np.zeros(1, np.int64)  # of each name, see `own.OwnRules`; last of the absent name
 
     @property
     def is_large(self) -> bool:
@@ -123,6 +125,7 @@ class _Workspace:
         facts = [[store.class_of(name), store.limit_of(name), store.queues_of(name), store.has_queues_of(name)] for name in new]
         none = [Class.encode("none"), 0, 0, store.has_queues_of("")]
         self.facts_of_names = np.concatenate((self.facts_of_names[:, :-1], np.array([*facts, none], np.int64).T), axis=1)
+        self.marks = np.concatenate((self.marks[:-1], np.array([*map(self.plan.own.marks, new), 0], np.int64)))
         self.texts = texts
 
     def join(self, rows: int) -> tuple[int, int, int, int]:
@@ -133,6 +136,8 @@ class _Workspace:
         topic, queue_id, queue_offset = (self.columns[name][:rows] for name in ("topic", "queueId", "queueOffset"))
         self.lookup.find(topic, queue_id, queue_offset, [self.columns[name][:rows] for name in ENTRY_COLUMNS])
         counts: tuple[int, int, int, int] = join(self.table, rows, self.facts_of_names, self.waits, self.store.dispatched, self.picked)
+        if self.plan.own.patterns:
+            self.columns[MARKS][:rows] = self.marks[topic]
         return counts
 
 

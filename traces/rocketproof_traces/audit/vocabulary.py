@@ -20,6 +20,7 @@ from rocketproof_spec.bounds import DELAY_LEVELS
 
 from ..stored.kinds import BIT, Reason
 from . import joined
+from .fields import MARKS, MOST_PATTERNS
 from .promised import PROMISED
 
 I32 = Int(*JAVA_INT)
@@ -29,6 +30,7 @@ CLASSES = ("ordinary", "template", "own", "schedule", "half", "operations", "ret
 Class = Enum(*CLASSES)
 """What a topic's name means: `template` is TBW102, `own` the names of the cluster and the broker, `none` that there is no name."""
 
+Marks = Int(0, 2**MOST_PATTERNS - 1)
 JOINED: Mapping[str, Type] = {
     "topicClass": Class,
     "realClass": Class,
@@ -48,22 +50,9 @@ JOINED: Mapping[str, Type] = {
     "originKnown": Bool,
     "originSame": Bool,
     "originTimes": I32,
+    MARKS: Marks,
 }
-"""The columns that the audit adds to the facts of a record.
-
-- `topicClass`, `realClass`, `retryClass`: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC.
-- `falselyCompressed`: sysFlag states compression, but the body does not begin like compressed data.
-- `realSame`: REAL_TOPIC is its topic.
-- `realQueues`: the number of queues of REAL_TOPIC in topics.json, 0 if unknown.
-- `levelDelay`: the broker's wait for the level in DELAY, in milliseconds.
-- `retryMaxTimes`: of the group whose dead letter topic this is.
-- `entryKnown`: the record must have an entry in queues that the audit reads.
-- `entryThere`: its queue has an entry at `queueOffset`; the next three columns are this entry's fields.
-- `originRead`: ORIGIN_MESSAGE_ID of a record that was sent back is an id.
-- `originHere`: the id is in this log and has the record's own store host.
-- `originKnown`: the record was sent back, and the first record of its chain is in this log.
-- `originSame`: both have the same topic. `originTimes`: the reconsumeTimes of the first record.
-"""
+"""The columns that the audit adds to the facts of a record. `fields.MEANINGS` has their meanings."""
 
 FACTS: Mapping[str, Type] = {
     "physicalOffset": I64,
@@ -115,15 +104,9 @@ QUEUE: Mapping[str, Type] = {
     "entries": I64,
     "firstEntry": I64,
     "matched": I64,
+    MARKS: Marks,
 }
-"""A queue of the log.
-
-- `known`: the topic is in topics.json, which contains the next three numbers (else 0).
-- `records`: the records with a queue offset. `firstQueueOffset`: the offset of the first of them.
-- `logStart`: the physical offset at which the log begins.
-- `entries`: the entries of the consume queue that point into the log. `firstEntry`: the number of the first of them.
-- `matched`: the records whose entry points at them.
-"""
+"""A queue of the log, see `fields.MEANINGS`."""
 
 ENTRY: Mapping[str, Type] = {
     "index": I64,
@@ -138,6 +121,7 @@ ENTRY: Mapping[str, Type] = {
     "queueId": I32,
     "recordQueueOffset": I64,
     "sysFlag": I32,
+    MARKS: Marks,
 }
 """An entry that no record claims, and the record at its physical offset (`recordThere`).
 
@@ -181,13 +165,7 @@ FILE: Mapping[str, Type] = {
     "blank": I64,
     "last": Bool,
 }
-"""A file of the log.
-
-- `ledger`: the file is DLedger's.
-- `end`: the end of its records, from the start of the file.
-- `blank`: the size in the blank at this end, 0 without a blank.
-- `last`: no later file has data.
-"""
+"""A file of the log, see `fields.MEANINGS`."""
 
 TOPIC: Mapping[str, Type] = {
     "topicClass": Class,
@@ -197,8 +175,9 @@ TOPIC: Mapping[str, Type] = {
     "topicSysFlag": I32,
     "order": Bool,
     "sameName": Bool,
+    MARKS: Marks,
 }
-"""An entry of topics.json. `sameName`: its key equals the name in its value."""
+"""An entry of topics.json, see `fields.MEANINGS`."""
 
 TABLE: Mapping[str, Type] = {
     "there": Bool,

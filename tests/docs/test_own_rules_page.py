@@ -1,0 +1,38 @@
+"""The page about own rules lists the fields of the code, and its file of rules is checked."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from session import ROOT
+
+from rocketproof_lab.bench.fabricate import StorePlan, fabricate
+from rocketproof_properties.commands import run
+from rocketproof_traces.audit.fields import AUDITED_ROWS, MEANINGS, RULE_ROWS
+from rocketproof_traces.audit.fieldtables import described
+from rocketproof_traces.audit.vocabulary import vocabulary
+
+PAGE = (ROOT / "traces" / "docs" / "own-rules.md").read_text("utf-8")
+
+
+def test_fields_of_page_are_those_of_the_code() -> None:
+    assert "\n".join(described({name: RULE_ROWS[name] for name in AUDITED_ROWS})) in PAGE
+
+
+@pytest.mark.parametrize("kind", MEANINGS)
+def test_each_field_has_a_meaning(kind: str) -> None:
+    assert set(vocabulary()[kind].row.fields) - {"topicMarks"} == set(MEANINGS[kind])
+
+
+def test_rules_of_page_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "my_rules.py").write_text(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0])
+    fabricate(tmp_path / "store", StorePlan(20_000, topics=1, queues=1, bodies=(100, 300), file_size=20_000, queue_file_size=20_000))
+    audit = ["audit", str(tmp_path / "store"), "--engine", "local", "--cores", "1", "--rules", str(tmp_path / "my_rules.py")]
+    assert run([*audit, "--property", "SHOP-1", "--property", "SHOP-2", "--property", "SHOP-3", "--out", str(tmp_path / "found")]) == 0
+    summary = json.loads((tmp_path / "found" / "summary.json").read_text())
+    assert [(rule["property"], rule["severity"]) for rule in summary["rules"]] == [
+        ("SHOP-1", "error"), ("SHOP-2.size", "warning"), ("SHOP-3", "error"),
+    ]  # fmt: skip

@@ -148,7 +148,7 @@ WRONG = {
     "wrong type": ('@rule("A-1", "s")\ndef a(r):\n    return r.bodyLength == "3"', 5, "'3' is not a number"),
     "unknown name": ('@rule("A-1", "s")\ndef a(r):\n    return r.topicClass == "ordnary"', 5, "'ordnary' is not a value of"),
     "unknown property": ('@rule("A-1", "s")\ndef a(r):\n    return r.has("KEY")', 5, "no property 'KEY' is known; did you mean KEYS?"),
-    "topic and number": ('@rule("A-1", "s")\ndef a(r):\n    return r.topic == 3', 5, "a topic is compared with 3"),
+    "topic and number": ('@rule("A-1", "s")\ndef a(r):\n    return r.topic == 3', 5, "topic is compared with 3"),
     "truth value": ('@rule("A-1", "s")\ndef a(r):\n    return r.realSame and r.originSame', 5, "has no truth value"),
     "no condition": ('@rule("A-1", "s")\ndef a(r):\n    return r.size + 1', 3, "rule A-1 returns the Int"),
     "no field read": ('@rule("A-1", "s")\ndef a(r):\n    return r.size == r.size', 3, "rule A-1 reads no field"),
@@ -196,5 +196,5 @@ def test_rule_over_another_commands_rows_is_rejected(rules: Path) -> None:
 def test_more_than_60_topics_are_rejected(tmp_path: Path) -> None:
     file = tmp_path / "many.py"
     file.write_text(HEAD + '@rule("A-1", "s")\ndef a(r):\n    return r.topic.one_of(*map(str, range(61)))')
-    with pytest.raises(InputError, match=r"many\.py:5: the rules compare with more than 60 topics"):
+    with pytest.raises(InputError, match=r"many\.py:5: the rules compare with more than 60 texts"):
         own(file)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..reports.choices import InputError
 from ..reports.exitcode import exit_code
 from . import reporting
-from .common import Conf, Count, Environment, Json, Natural, Pages, Profile, Seconds, write
+from .common import Conf, Count, Environment, Json, Many, Natural, Pages, Profile, Seconds, write
 
 if TYPE_CHECKING:
     from .explorer.pages import PageEntry
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 def judge(
     *histories: str,
     profile: Profile | None = None,
+    rules: Annotated[tuple[Path, ...], Many] = (),
     engine: Literal["local", "spark"] | None = None,
     out: str | None = None,
     parquet: str | None = None,
@@ -46,6 +48,8 @@ def judge(
         histories as NDJSON or Parquet, local paths or URLs such as hdfs:// and s3://.
     profile
         The profile to judge by, such as P494.
+    rules
+        A Python file with rules of your own over exchanges and verdicts; may be repeated.
     engine
         local judges in processes of this machine and needs no Java; spark judges on Spark's workers.
     out
@@ -83,18 +87,25 @@ def judge(
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
-        return _judge_one(Path(first), profile, limit, time, json, reports)
+        if not rules:
+            return _judge_one(Path(first), profile, limit, time, json, reports)
+    from rocketproof_traces.audit.fields import JUDGED_ROWS
     from rocketproof_traces.bulk.work import JudgingJob
     from rocketproof_traces.checker.histories import LIMIT, SECONDS
     from rocketproof_traces.checker.steps import SearchBound
     from rocketproof_traces.spark.cluster import SparkCluster
     from rocketproof_traces.stored.paths import absolute
 
+    from ..catalogue import ownrules
     from ..judging import manyhistories, results
 
-    folder, parquet_folder = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
-    job = JudgingJob(tuple(map(absolute, histories)), profile, folder, parquet_folder, SearchBound(limit or LIMIT, time or SECONDS), late)
-    verdict = manyhistories.run(job, engine or "local", SparkCluster(master, remote, cores, conf, environment))
+    own = ownrules.load(rules, JUDGED_ROWS, "the judge")
+    with TemporaryDirectory(prefix="rocketproof-judge-") as temporary:  # for one history without --out
+        folder = absolute(out or temporary)
+        pieces = absolute(parquet or f"{folder.rstrip('/')}/histories")
+        bound = SearchBound(limit or LIMIT, time or SECONDS)
+        job = JudgingJob(tuple(map(absolute, histories)), profile, folder, pieces, bound, late, own)
+        verdict = manyhistories.run(job, engine or "local", SparkCluster(master, remote, cores, conf, environment))
     write(json, verdict.data())
     with reports.printing():
         manyhistories.render(verdict, out)

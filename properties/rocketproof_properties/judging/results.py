@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from rocketproof_traces.bulk.tables import BROKEN, UNREADABLE
+
 from ..reports.exitcode import exit_code
 from ..reports.results import Outcome, Result, Run, SourcePlace, first_line, lines
 
@@ -60,8 +62,11 @@ def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
                 unexplained(at, f"recorded {finding['recorded']}; {_refusal(refused)}", lines([_values(refused), explained, *steps]), place)
             )
             continue
+        if finding.get("kind") == BROKEN:
+            yield _of_rule(finding, profile)
+            continue
         place = None if finding.get("file") is None else SourcePlace(str(finding["file"]), finding.get("line"))
-        if finding.get("kind") == "unreadable":
+        if finding.get("kind") == UNREADABLE:
             unexplained_results.append(unexplained(str(finding["history"]), str(finding["recorded"]), place=place, verdict="unreadable"))
         else:
             at = f"{finding['history']}, {finding['part']}, event {finding['seq']} ({finding['op']} of {finding['process']})"
@@ -77,6 +82,18 @@ def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
             yield _explained(profile, history, sum(row["explained"] for row in parts))
     if "verdicts" not in data and not unexplained_results and not data.get("unknown"):
         yield _explained(profile, "", data["explained"])
+
+
+def _of_rule(finding: Mapping[str, Any], profile: str) -> Result:
+    """Return the result of a row that breaks a user's rule. A note is no problem."""
+    event = "" if finding["seq"] is None else f", event {finding['seq']} ({finding['op']} of {finding['process']})"
+    about = f"{finding['history']}{', ' + finding['part'] if finding['part'] else ''}{event}"
+    is_note = finding["severity"] == "note"
+    message = f"{'a note: ' if is_note else ''}expected {finding['specified']}, found {finding['recorded']}"
+    return Result(
+        finding["rule"], finding["sentence"], "ok" if is_note else "differs", "violated", "holds", profile,
+        about=about, message=message, properties={"severity": finding["severity"]},
+    )  # fmt: skip
 
 
 def _explained(profile: str, about: str, answers: int) -> Result:

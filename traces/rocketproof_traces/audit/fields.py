@@ -10,9 +10,15 @@ from typing import Final, NamedTuple
 
 from ..stored.facts import COLUMNS
 
-MARKS: Final = "topicMarks"
-"""The column with a bit for each pattern of topics that the rules of a user compare with."""
+MARKS: Final = "textMarks"
+"""The column with a bit for each pattern of texts, such as topics, that the rules of a user compare with."""
 MOST_PATTERNS: Final = 60
+TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("record", "queue", "entry", "topic"), ("topic",)),
+    "judged": ("op", "process", "broker", "topic"),
+    "verdict": ("history", "part"),
+}
+"""The texts of a row, by vocabulary. Rules compare them with names and patterns."""
 
 
 class RuleRows(NamedTuple):
@@ -32,9 +38,13 @@ RULE_ROWS: Final[Mapping[str, RuleRows]] = {
     "topic": RuleRows("topic", "topic", "each topic of topics.json"),
     "file": RuleRows("file", "file", "each file of the log"),
     "damage": RuleRows("damage", "damage", "each stretch of the log that is neither record nor blank"),
+    "exchange": RuleRows("judged", "judged", "each request of a history, with its response"),
+    "verdict": RuleRows("verdict", "verdict", "the verdict on each part of a history, and on each history"),
 }
 """The rows of rules, by the name that a rule gives as `over`."""
-AUDITED_ROWS: Final = tuple(RULE_ROWS)
+JUDGED_ROWS: Final = ("exchange", "verdict")
+"""The rows that a judge of histories has."""
+AUDITED_ROWS: Final = tuple(name for name in RULE_ROWS if name not in JUDGED_ROWS)
 """The rows that an audit has."""
 
 _CLASS: Final = "ordinary, template, own (cluster and broker), schedule, half, operations, retry, dead, system or none"
@@ -119,5 +129,23 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "length": "bytes",
         "reason": "magic, size, lengths, truncated, hole, blank or zeros",
     },
+    "judged": {
+        "seq": "the number of the event that began the request",
+        "answered": "a response came",
+        "failed": "the client knows that the request took no effect",
+        "took": "nanoseconds from request to response, -1 if unknown",
+        "code": "the code in the response, -1 without one",
+        "queueId": "in the response, -1 without one",
+        "queueOffset": "in the response, -1 without one",
+    },
+    "verdict": {
+        "whole": "it is about the whole history, and counts its events; otherwise about a part, and counts its responses",
+        "verdict": "ok, illegal, unknown or unreadable",
+        "events": "events of the history",
+        "explained": "explained responses of the part",
+        "expanded": "states that the judge expanded for the part",
+        "outOfReach": "requests that are not judged",
+        "findings": "findings of the judge",
+    },
 }
-"""The fields of each vocabulary that a user's rule can read. Rows about a topic also have `topic`, and records `has(property)`."""
+"""The fields of each vocabulary that a user's rule can read. They also have `TEXTS`, and records `has(property)`."""

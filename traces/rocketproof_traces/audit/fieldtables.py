@@ -1,6 +1,6 @@
 """The fields that a user's rule can read, as tables of the documentation.
 
-`python -m rocketproof_traces.audit.fieldtables` prints those of an audit for the page `traces/docs/own-rules.md`.
+`python -m rocketproof_traces.audit.fieldtables` prints them for the page `traces/docs/own-rules.md`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from .fields import AUDITED_ROWS, MARKS, MEANINGS, RULE_ROWS, RuleRows
+from .fields import AUDITED_ROWS, JUDGED_ROWS, MEANINGS, RULE_ROWS, TEXTS, RuleRows
 from .vocabulary import vocabulary
 
 
@@ -19,12 +19,13 @@ def described(rows: Mapping[str, RuleRows]) -> Sequence[str]:
     for name in dict.fromkeys(kind.fields for kind in rows.values()):
         fields = vocabulary()[name].row.fields
         lines += ["", f"### {name}", "", "| Field | Type | Meaning |", "| --- | --- | --- |"]
-        if MARKS in fields:
-            lines.append("| `topic` | name | compare it: `== 'orders'`, `!=`, `.one_of('a', 'b')`, `.like('orders-*')` |")
+        lines += [f"| `{text}` | text | |" for text in TEXTS.get(name, ())]
         sorts = {"int": "number", "bool": "condition", "enum": "name"}
         lines += [f"| `{field}` | {sorts[fields[field].type.sort]} | {meaning} |" for field, meaning in MEANINGS[name].items()]
     return lines
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(described({name: RULE_ROWS[name] for name in AUDITED_ROWS})) + "\n")
+    for title, names in (("an audit", AUDITED_ROWS), ("a judge", JUDGED_ROWS)):
+        lines = described({name: RULE_ROWS[name] for name in names})
+        sys.stdout.write("\n".join([f"## Rows and fields of {title}", "", *lines, "", ""]))

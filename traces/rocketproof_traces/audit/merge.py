@@ -315,7 +315,7 @@ class Merger:
                     "entries": queue.max - first if queue is not None else 0,
                     "firstEntry": first,
                     "matched": totals.matched,
-                    MARKS: self.plan.own.marks(key[0]),
+                    MARKS: self.plan.own.of_topic(key[0]),
                 },
             )
 
@@ -364,7 +364,7 @@ class Merger:
             return
         for rows, locations in entry_rows(queue, first, self._current_log):
             rows["behindEnd"] = [0] * len(locations) if missing_end is None else missing_end.take(rows, queue.topic)
-            rows[MARKS] = [self.plan.own.marks(queue.topic)] * len(locations)
+            rows[MARKS] = [self.plan.own.of_topic(queue.topic)] * len(locations)
 
             def place(row: int, locations: Sequence[tuple[str, int, str]] = locations, rows: Numbers = rows) -> dict[str, Any]:
                 path, at, hex_ = locations[row]
@@ -403,7 +403,7 @@ class Merger:
     def _side_files(self) -> None:
         last = max((time for segment in self.segments for time in segment.noted.get("stored", ())), default=0)
         for rows_of in (
-            table_rows(self.store, self.totals.records, self.plan.own.marks),
+            table_rows(self.store, self.totals.records, self.plan.own.of_topic),
             config_rows(self.store, last),
             noted_rows(self.store, self.segments, self.whole),
             index_rows(self.store.folder, self.files, self._end),

@@ -22,7 +22,7 @@ from rocketproof_model import Expr, ModelError, Row, any_of
 from rocketproof_model.language import Variable, walk
 
 from ..stored.kinds import BIT
-from .fields import MARKS, MEANINGS, MOST_PATTERNS, RULE_ROWS
+from .fields import MARKS, MEANINGS, MOST_PATTERNS, RULE_ROWS, TEXTS
 from .rules import KINDS, Rule, Severity, rule
 from .vocabulary import vocabulary
 
@@ -31,33 +31,43 @@ _COMPARISONS: Final = ("eq", "lt", "le")
 
 
 @dataclass(frozen=True)
-class TopicPattern:
-    """A name of a topic, or a pattern with * and ? if `wild`."""
+class TextPattern:
+    """A text that the field `name` of a row is compared with, such as a topic, or a pattern with * and ? if `wild`."""
 
+    name: str
     text: str
     wild: bool = False
 
-    def matches(self, topic: str) -> bool:
-        return fnmatchcase(topic, self.text) if self.wild else topic == self.text
+    def matches(self, text: str) -> bool:
+        return fnmatchcase(text, self.text) if self.wild else text == self.text
 
 
 @dataclass(frozen=True)
 class OwnRules:
     """Rules of a user as data, which is sent to other processes.
 
-    `packed` has the pickled rules. `patterns`: the topics that the rules compare with; pattern n is bit n of a row's `topicMarks`.
+    `packed` has the pickled rules. `patterns`: what the rules compare texts with; pattern n is bit n of a row's `textMarks`.
     """
 
     packed: bytes = b""
-    patterns: tuple[TopicPattern, ...] = ()
+    patterns: tuple[TextPattern, ...] = ()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         return _unpacked(self.packed) if self.packed else ()
 
-    def marks(self, topic: str) -> int:
-        """Return the bits of the patterns that a topic's name matches."""
-        return sum(1 << number for number, pattern in enumerate(self.patterns) if pattern.matches(topic))
+    def marks(self, **texts: str) -> int:
+        """Return the bits of the patterns that a row's texts match."""
+        return sum(1 << bit for bit, pattern in enumerate(self.patterns) if pattern.matches(texts.get(pattern.name, "")))
+
+    def of_topic(self, topic: str) -> int:
+        """Return the bits of the patterns that a row about a topic matches."""
+        return self.marks(topic=topic)
+
+    @property
+    def text(self) -> str:
+        """Everything that a result depends on."""
+        return repr((tuple(rule.text for rule in self.rules), self.patterns))
 
 
 NONE: Final = OwnRules()
@@ -156,20 +166,23 @@ def _built(declared: DeclaredRule, patterns: Patterns) -> Rule:
     return replace(own, claim=replace(own.claim, place=declared.place))
 
 
-def _sides(condition: Expr) -> tuple[Any, Any]:
-    """Return the expected and the found side of what a condition concludes."""
-    term, wanted = condition, True
-    while term.op in ("or", "and", "not"):
-        wanted ^= term.op == "not"
-        term = term.args[-1] if term.op == "or" else term.args[0]
+def _sides(term: Expr, *, wanted: bool = True) -> tuple[Any, Any]:
+    """Return the expected and the found side of what a condition concludes; the condition itself if it has several conclusions."""
+    if term.op == "not" and not (wanted and term.args[0].op == "eq"):
+        return _sides(term.args[0], wanted=not wanted)
+    if term.op in ("and", "or"):
+        sides = [_sides(part, wanted=wanted) for part in term.args]
+        # A broken disjunction breaks each of its parts, and its last one is the conclusion of `implies`.
+        is_conjunction = (term.op == "and") == wanted
+        if not is_conjunction:
+            return sides[-1]
+        return sides[0] if all(found is sides[0][1] for _, found in sides) else (wanted, term)
     if term.op in _COMPARISONS and (wanted or term.op != "eq"):
         left, right = term.args
         # The found side is the later row's in a rule over two rows, and otherwise the first that reads a field.
         found = next((side for op in ("after", "ref") for side in (left, right) if any(part.op == op for part in walk(side))), left)
         return (right, left) if found is left else (left, right)
-    if term.op in ("ref", "after"):
-        return wanted, term
-    return True, condition
+    return wanted, term
 
 
 def row_of(over: str, patterns: Patterns) -> Row:
@@ -179,33 +192,31 @@ def row_of(over: str, patterns: Patterns) -> Row:
     fields = {name: terms[name] for name in MEANINGS[kind]}
     if MARKS not in terms:
         return Row(fields)
-    return (RecordRow if kind == "record" else TopicRow)(fields, terms[MARKS], patterns)
+    return (RecordRow if kind == "record" else TextRow)(fields, TEXTS[kind], terms[MARKS], patterns)
 
 
 @dataclass
 class Patterns:
     """The patterns of the rules that are loaded together, in the order of their bits."""
 
-    known: dict[TopicPattern, int] = field(default_factory=dict)
+    known: dict[TextPattern, int] = field(default_factory=dict)
 
-    def bit(self, pattern: TopicPattern, place: str) -> int:
+    def bit(self, pattern: TextPattern, place: str) -> int:
         """Return the bit of a pattern. Raises ModelError if there are too many."""
         if pattern not in self.known and len(self.known) == MOST_PATTERNS:
-            raise ModelError(
-                f"the rules compare with more than {MOST_PATTERNS} topics", "use patterns: record.topic.like('orders-*')", place
-            )
+            raise ModelError(f"the rules compare with more than {MOST_PATTERNS} texts", "use patterns: topic.like('orders-*')", place)
         return 1 << self.known.setdefault(pattern, len(self.known))
 
 
-class TopicRow(Row):
-    """A row about a topic: its fields and `topic`."""
+class TextRow(Row):
+    """A row with texts: its fields, and the texts `names`."""
 
-    def __init__(self, fields: Mapping[str, Any], marks: Expr, patterns: Patterns) -> None:
+    def __init__(self, fields: Mapping[str, Any], names: Sequence[str], marks: Expr, patterns: Patterns) -> None:
         super().__init__(fields)
-        self.__dict__["topic"] = TopicName(marks, patterns)
+        self.__dict__.update({name: RowText(name, marks, patterns) for name in names})
 
 
-class RecordRow(TopicRow):
+class RecordRow(TextRow):
     """A row about a record: also tells which properties it has."""
 
     def has(self, name: str) -> Expr:
@@ -216,41 +227,41 @@ class RecordRow(TopicRow):
         return present
 
 
-class TopicName:
-    """The topic of a row, which a rule compares with names and patterns."""
+class RowText:
+    """A text of a row, such as its topic, which a rule compares with names and patterns. An absent text is empty."""
 
     __hash__ = None  # type: ignore[assignment]  # a comparison is a term
 
-    def __init__(self, marks: Expr, patterns: Patterns) -> None:
-        self._marks, self._patterns = marks, patterns
+    def __init__(self, name: str, marks: Expr, patterns: Patterns) -> None:
+        self._name, self._marks, self._patterns = name, marks, patterns
 
-    def __eq__(self, name: object) -> Expr:  # type: ignore[override]  # a term
-        return self._is(name, _user())
+    def __eq__(self, text: object) -> Expr:  # type: ignore[override]  # a term
+        return self._is(text, _user())
 
-    def __ne__(self, name: object) -> Expr:  # type: ignore[override]  # a term
-        return ~self._is(name, _user())
+    def __ne__(self, text: object) -> Expr:  # type: ignore[override]  # a term
+        return ~self._is(text, _user())
 
     def __bool__(self) -> bool:
-        raise ModelError("a topic has no truth value", "compare it: record.topic == 'orders'", _user())
+        raise ModelError(f"{self._name} has no truth value", f"compare it: {self._name} == 'a text'", _user())
 
-    def one_of(self, *names: str) -> Expr:
-        """Return whether the topic has one of these names."""
+    def one_of(self, *texts: str) -> Expr:
+        """Return whether it is one of these texts."""
         place = _user()
-        return any_of(self._is(name, place) for name in names)
+        return any_of(self._is(text, place) for text in texts)
 
     def like(self, pattern: str) -> Expr:
-        """Return whether the topic's name matches a pattern, in which * is any text and ? any character."""
+        """Return whether it matches a pattern, in which * is any text and ? any character."""
         place = _user()
         if not isinstance(pattern, str):
-            raise ModelError(f"a topic's pattern is {pattern!r}", "give a text such as 'orders-*'", place)
-        return self._matches(TopicPattern(pattern, wild=True), place)
+            raise ModelError(f"a pattern of {self._name} is {pattern!r}", "give a text such as 'orders-*'", place)
+        return self._matches(TextPattern(self._name, pattern, wild=True), place)
 
-    def _is(self, name: object, place: str) -> Expr:
-        if not isinstance(name, str):
-            raise ModelError(f"a topic is compared with {name!r}", "compare it with a name, such as 'orders'", place)
-        return self._matches(TopicPattern(name), place)
+    def _is(self, text: object, place: str) -> Expr:
+        if not isinstance(text, str):
+            raise ModelError(f"{self._name} is compared with {text!r}", "compare it with a text", place)
+        return self._matches(TextPattern(self._name, text), place)
 
-    def _matches(self, pattern: TopicPattern, place: str) -> Expr:
+    def _matches(self, pattern: TextPattern, place: str) -> Expr:
         matches: Expr = (self._marks & self._patterns.bit(pattern, place)) != 0
         return matches
 

@@ -125,7 +125,7 @@ class _Workspace:
         facts = [[store.class_of(name), store.limit_of(name), store.queues_of(name), store.has_queues_of(name)] for name in new]
         none = [Class.encode("none"), 0, 0, store.has_queues_of("")]
         self.facts_of_names = np.concatenate((self.facts_of_names[:, :-1], np.array([*facts, none], np.int64).T), axis=1)
-        self.marks = np.concatenate((self.marks[:-1], np.array([*map(self.plan.own.marks, new), 0], np.int64)))
+        self.marks = np.concatenate((self.marks[:-1], np.array([*map(self.plan.own.of_topic, new), 0], np.int64)))
         self.texts = texts
 
     def join(self, rows: int) -> tuple[int, int, int, int]:

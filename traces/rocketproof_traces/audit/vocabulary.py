@@ -291,6 +291,32 @@ PLACE: Mapping[str, Type] = {"size": I64, "rest": I64}
 """A record in a log that was read completely: its size, and the bytes from its start to the end of its file."""
 
 
+JUDGED: Mapping[str, Type] = {
+    "seq": I64,
+    "answered": Bool,
+    "failed": Bool,
+    "took": I64,
+    "code": I32,
+    "queueId": I32,
+    "queueOffset": I64,
+    MARKS: Marks,
+}
+"""A request of a judged history with its response, for rules of a user, see `fields.MEANINGS`."""
+
+HistoryState = Enum("ok", "illegal", "unknown", "unreadable")
+VERDICT: Mapping[str, Type] = {
+    "whole": Bool,
+    "verdict": HistoryState,
+    "events": I64,
+    "explained": I64,
+    "expanded": I64,
+    "outOfReach": I64,
+    "findings": I64,
+    MARKS: Marks,
+}
+"""A judge's verdict on a part of a history or on the whole, for rules of a user, see `fields.MEANINGS`."""
+
+
 @dataclass(frozen=True, eq=False)
 class RowVocabulary:
     """A model and its columns as a row of terms; `given` are its constants."""
@@ -395,5 +421,7 @@ def vocabulary() -> Mapping[str, RowVocabulary]:
         "count": _vocabulary("count", COUNT),
         "route": _vocabulary("route", ROUTE),
         "place": _vocabulary("place", PLACE),
+        "judged": _vocabulary("judged", JUDGED),
+        "verdict": _vocabulary("verdict", VERDICT),
         **{name: _vocabulary(name, columns) for name, columns in PROMISED.items()},
     }

@@ -32,7 +32,7 @@ _UNREADABLE = "unreadable"
 @dataclass
 class Summary:
     """The summary of a folder's verdicts. `histories` and `parts` count histories and partitions by verdict; `unread` counts histories
-    of which nothing could be judged."""
+    of which nothing could be judged; `rules` counts rows that break a rule of the user."""
 
     profile: str
     histories: Counter[str] = field(default_factory=Counter)
@@ -43,6 +43,7 @@ class Summary:
     expanded: int = 0
     out_of_reach: Counter[str] = field(default_factory=Counter)
     unknown: list[str] = field(default_factory=list)
+    rules: Counter[str] = field(default_factory=Counter)
     findings: list[dict[str, Any]] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
@@ -59,6 +60,7 @@ class Summary:
             **{key: value for key, value in vars(self).items() if key not in ("rows", "unread")},
             "verdict": self.verdict,
             "out_of_reach": dict(self.out_of_reach.most_common()),
+            "rules": dict(sorted(self.rules.items())),
             "verdicts": self.rows,
         }
 
@@ -154,6 +156,7 @@ def _count(summary: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> N
     summary.explained += row["explained"]
     summary.expanded += row["expanded"]
     summary.out_of_reach.update(json.loads(row["outOfReach"]))
+    summary.rules.update(json.loads(row["rules"] or "{}"))
     if row["unknown"]:
         summary.unknown.append(row["unknown"])
     for finding in row["findings"]:

@@ -60,6 +60,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "traces/docs/judge.md": GUIDE,
         "traces/docs/judged.md": REFERENCE,
         "traces/docs/spark.md": GUIDE,
+        "traces/docs/frames.md": GUIDE,
         "traces/docs/clusters.md": GUIDE,
         "properties/docs/campaign.md": GUIDE,
     },

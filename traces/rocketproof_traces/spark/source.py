@@ -4,8 +4,11 @@
     CREATE TEMPORARY VIEW log USING `rocketmq-commitlog` OPTIONS (path '/data/store')
 
 `register` makes the formats known to a session. Spark discovers data sources itself only in packages whose names begin with `pyspark_`, one
-per package. Spark pushes filters to a Python data source but does not prune its columns. So a reader selects columns with the option
-`columns` or with a schema.
+per package. Spark does not prune the columns of a Python data source. So a reader selects columns with the option `columns` or with a
+schema.
+
+Spark keeps the filters that it pushed last for all scans of one `load()`, also for those of other queries. A reader that followed them
+would lose rows. So the option `filters` selects rows, and of Spark's filters only those that it implies are accepted.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,8 +29,9 @@ from rocketproof_protocol.numbers import java_long
 
 from ..common.errors import TraceError
 from ..stored.paths import absolute
-from .tables import commitlog, consumequeue, index, topics
+from .tables import commitlog, consumequeue, histories, index, topics
 from .tables.clauses import Clause, Clauses, Operator
+from .tables.filters import EPOCH, clauses_of, is_implied
 from .tables.table import PART_SIZE, TIME, StoreTable
 
 if TYPE_CHECKING:
@@ -36,7 +40,6 @@ if TYPE_CHECKING:
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 _HIDES_TRACEBACK = "SPARK_HIDE_TRACEBACK"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _OPERATORS: dict[type[api.Filter], Operator] = {
     api.EqualTo: "=",
@@ -51,7 +54,7 @@ _OPERATORS: dict[type[api.Filter], Operator] = {
 }
 
 
-OPTIONS = ("path", "paths", "columns", "maxPartitionBytes")
+OPTIONS = ("path", "paths", "columns", "filters", "maxPartitionBytes")
 """The options of a reader. `DataFrameReader.load` with a list sets `paths`."""
 
 
@@ -90,7 +93,8 @@ class StoreSource(api.DataSource):
             if field.type != self.table.columns[column]:
                 kind = from_arrow_schema(self.table.schema([column]))[column].dataType.simpleString()
                 raise TraceError(f"{self.name()}: column {column}", "has another type in the schema given", f"declare it {kind}")
-        return StoreReader(self.table, self._folders(), columns, wanted.names, self._part_size())
+        clauses = clauses_of(self.table, self.options.get("filters"))
+        return StoreReader(self.table, self._folders(), columns, wanted.names, self._part_size(), clauses)
 
     def _folders(self) -> list[str]:
         if "paths" in self.options:  # DataFrameReader.load with a list
@@ -125,27 +129,31 @@ class TopicsSource(StoreSource):
     table = topics.TABLE
 
 
-SOURCES: tuple[type[StoreSource], ...] = (CommitLogSource, ConsumeQueueSource, IndexSource, TopicsSource)
+class HistorySource(StoreSource):
+    table = histories.TABLE
+
+
+SOURCES: tuple[type[StoreSource], ...] = (CommitLogSource, ConsumeQueueSource, IndexSource, TopicsSource, HistorySource)
 
 
 class StoreReader(api.DataSourceReader):
-    """Reads some columns of a table; `names` are their spellings in the query."""
+    """Reads some columns of the rows of a table that match the clauses; `names` are the columns' spellings in the query."""
 
-    def __init__(self, table: StoreTable, folders: Sequence[str], columns: Sequence[str], names: Sequence[str], part_size: int) -> None:
+    def __init__(
+        self, table: StoreTable, folders: Sequence[str], columns: Sequence[str], names: Sequence[str], part_size: int, clauses: Clauses = ()
+    ) -> None:
         self.table = table
         self.folders = folders
         self.columns = columns
         self.names = names
         self.part_size = part_size
-        self.clauses: Clauses = ()
+        self.clauses = clauses
 
     def pushFilters(self, filters: list[api.Filter]) -> Iterable[api.Filter]:
         for filter_ in filters:
             clause = clause_of(filter_, self.table)
-            if clause is None:
+            if clause is None or not is_implied(clause, self.clauses):
                 yield filter_
-            else:
-                self.clauses = (*self.clauses, clause)
 
     def partitions(self) -> Sequence[api.InputPartition]:
         with _one_line():
@@ -195,13 +203,13 @@ def _plain(value: Any, table: StoreTable, column: str) -> int | str | None:
     """Return a literal as the table compares it (times in microseconds), None if its type differs from the column's."""
     kind = table.columns[column]
     if kind == TIME:
-        return (value - _EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) and value.tzinfo is not None else None
+        return (value - EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) and value.tzinfo is not None else None
     wanted = str if str(kind) == "string" else int
     return value if isinstance(value, wanted) and not isinstance(value, bool) else None
 
 
 def register(spark: SparkSession) -> None:
-    """Make the formats known to a session and enable filter pushdown to them."""
+    """Make the formats known to a session. Its plans show the filters that readers apply."""
     for source in SOURCES:
         spark.dataSource.register(source)
     if spark.conf.get(PUSHDOWN, "false") != "true":

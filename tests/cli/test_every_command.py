@@ -90,6 +90,7 @@ OF_PATHS = [
 ]
 NO_STREAMS = [(name, option) for name, option in OF_PATHS if option != "--json" and (name, option.strip("-")) not in STREAMS]
 NO_STREAMS += [("judge", "--out"), ("judge", "--parquet"), ("validate", "--report")]
+NO_STREAMS += [(name, "--tables") for name in ("audit", "judge", "campaign")]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -156,7 +157,7 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "promises": (["promises"], ("--json",)),
     "docs": (["docs"], ()),
     "list": (["list", "hazards"], ("--json",)),
-    "judge": (["judge", "recorded.jsonl", "--profile", "P494"], ("--json", "--html")),
+    "judge": (["judge", "recorded.jsonl", "--profile", "P494"], ("--json", "--html", "--tables")),
     "audit": (["audit", "store", "--engine", "local", "--cores", "1"], ("--json", "--out", "--html", "--tables")),
 }
 NEEDED = {"picture": ["--output", "new/x.svg"], "explore": ["--html", "new/x.html"], "export": ["--output", "new"]}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from . import reporting
-from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Settings, write
+from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Settings, TableFormat, tables_of, write
 
 if TYPE_CHECKING:
     from rocketproof_traces.audit.programs import AuditPlan
@@ -34,7 +34,8 @@ def audit(
     fail_on: Annotated[tuple[str, ...], Many] = (),
     warn: Annotated[tuple[str, ...], Many] = (),
     thresholds: Path | None = None,
-    tables: Path | None = None,
+    tables: str | None = None,
+    format: TableFormat = "parquet",
     report: reporting.Reports = (),
     since: reporting.Since = None,
     pages: Pages = None,
@@ -87,7 +88,7 @@ def audit(
     thresholds
         A TOML file with fail-on, warn and limits. Options override it.
     tables
-        A folder of result tables: the run is added to runs, findings and metrics, as Parquet files.
+        Result tables: the run is added to runs, findings and metrics. A folder, a URL, or table:NAMESPACE of the Spark session.
     pages
         A folder for the HTML page of the run.
     """
@@ -123,13 +124,14 @@ def audit(
     folders = tuple(dict.fromkeys((*given, *entries)))
     checked = ", ".join(plan.only) or f"{len(plan.rules)} rules"
     spread = engines.spreading(used, cluster, "rocketproof audit", lambda items: description(items, checked), short=True)
+    target = tables_of(tables, format, cluster, used)
     output.Page().wrapped(engines.sentence(used))
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:
         audited = command.run(folders, plan, profile, out, spread, tick, entries=entries, strict=strict, thresholds=limits)
     write(json, (finding.data() for finding in audited.findings))
-    if tables is not None:
-        append(tables, audited, time.monotonic() - began)
+    if target is not None:
+        append(target, audited, time.monotonic() - began)
     with reports.printing():
         show.render(audited)
     reports.write(lambda: results.run(audited, time.monotonic() - began))

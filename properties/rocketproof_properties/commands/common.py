@@ -10,13 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, Token
 
 from rocketproof_model import interrupts
 
 from ..reports.choices import InputError
+
+if TYPE_CHECKING:
+    from rocketproof_traces.spark.cluster import SparkCluster
+
+    from ..reports.tables import TableTarget
 
 INVOKED: ContextVar[str] = ContextVar("INVOKED", default="")
 """The command line that is being run."""
@@ -87,6 +92,10 @@ Environment = Annotated[
     Path | None,
     Parameter(help="An archive of conda-pack or venv-pack for the workers of a cluster. Its bin/python runs the tasks."),
 ]
+TableFormat = Annotated[
+    str,
+    Parameter(help="The format of --tables: parquet, or one that the Spark session knows, such as delta or iceberg."),
+]
 Settings = Annotated[tuple[str, ...], Parameter(name="--set"), Many]
 Flag = Annotated[bool, Parameter(negative=())]
 All = Annotated[bool, Parameter(name="--all", negative=())]
@@ -102,6 +111,19 @@ def write(json: Path | None, data: Mapping[str, Any] | Iterable[Mapping[str, Any
         from ..reports.files import write_json
 
         write_json(json, data)
+
+
+def tables_of(place: str | None, format_: str, cluster: SparkCluster, engine: str | None) -> TableTarget | None:
+    """Return the target of --tables and --format; None without --tables. Raises InputError if the engine cannot write it."""
+    if place is None:
+        if format_ != "parquet":
+            raise InputError(f"--format {format_} without --tables; give the tables that it is for")
+        return None
+    from ..reports.tables import TableTarget
+
+    target = TableTarget(place, format_, cluster.session)
+    target.check(engine)
+    return target
 
 
 def needs_pytest(command: str) -> None:

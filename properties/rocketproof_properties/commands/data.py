@@ -6,12 +6,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..reports.choices import InputError
 from ..reports.exitcode import exit_code
 from . import reporting
-from .common import Conf, Count, Environment, Json, Many, Natural, Pages, Profile, Seconds, write
+from .common import Conf, Count, Environment, Json, Many, Natural, Pages, Profile, Seconds, TableFormat, tables_of, write
 
 if TYPE_CHECKING:
     from .explorer.pages import PageEntry
@@ -33,6 +34,8 @@ def judge(
     conf: Conf = (),
     environment: Environment = None,
     json: Json = None,
+    tables: str | None = None,
+    format: TableFormat = "parquet",
     report: reporting.Reports = (),
     since: reporting.Since = None,
     pages: Pages = None,
@@ -70,6 +73,8 @@ def judge(
         Number of cores of this machine to use. Default: all.
     json
         Write the verdicts to this file.
+    tables
+        Result tables: the run is added to runs, findings, metrics and verdicts. A folder, a URL, or table:NAMESPACE of the Spark session.
     pages
         A folder for the HTML page of the run. Without --out, also for the explorer's page of the history, or of each cfg of a recording.
     """
@@ -87,7 +92,7 @@ def judge(
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
-        if not rules:
+        if not rules and tables is None:
             return _judge_one(Path(first), profile, limit, time, json, reports)
     from rocketproof_traces.audit.fields import JUDGED_ROWS
     from rocketproof_traces.bulk.work import JudgingJob
@@ -98,18 +103,24 @@ def judge(
 
     from ..catalogue import ownrules
     from ..judging import manyhistories, results
+    from ..judging.tables import append
 
     own = ownrules.load(rules, JUDGED_ROWS, "the judge")
+    cluster = SparkCluster(master, remote, cores, conf, environment)
+    target = tables_of(tables, format, cluster, engine or "local")
+    began = monotonic()
     with TemporaryDirectory(prefix="rocketproof-judge-") as temporary:  # for one history without --out
         folder = absolute(out or temporary)
         pieces = absolute(parquet or f"{folder.rstrip('/')}/histories")
         bound = SearchBound(limit or LIMIT, time or SECONDS)
         job = JudgingJob(tuple(map(absolute, histories)), profile, folder, pieces, bound, late, own)
-        verdict = manyhistories.run(job, engine or "local", SparkCluster(master, remote, cores, conf, environment))
+        verdict = manyhistories.run(job, engine or "local", cluster)
+        code = manyhistories.code_of(verdict)
+        if target is not None:
+            append(target, folder, verdict, own.rules, monotonic() - began, code)
     write(json, verdict.data())
     with reports.printing():
         manyhistories.render(verdict, out)
-    code = manyhistories.code_of(verdict)
     reports.write(lambda: results.run(verdict.data(), ", ".join(histories), code))
     return code
 
@@ -157,6 +168,8 @@ def campaign(
     conf: Conf = (),
     environment: Environment = None,
     json: Json = None,
+    tables: str | None = None,
+    format: TableFormat = "parquet",
 ) -> int:
     """Run many programs of the specification and of messages on simulated clusters, and merge their findings.
 
@@ -185,6 +198,8 @@ def campaign(
         The URL of a Spark Connect server.
     json
         Write the findings to this file.
+    tables
+        Result tables: the run is added to runs and findings. A folder, a URL, or table:NAMESPACE of the Spark session.
     """
     from rocketproof_traces.spark.cluster import SparkCluster
 
@@ -192,10 +207,12 @@ def campaign(
     from ..reports import output
     from .campaign import run as running
     from .campaign.show import render
+    from .campaign.tables import append
     from .checks.programs import tasks
 
     cluster = SparkCluster(master, remote, workers, conf, environment)
     used = engines.chosen_engine(engine, cluster)
+    target = tables_of(tables, format, cluster, used)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
     options = running.CampaignOptions(profile, programs, seed, folder, time)
     spread = engines.spreading(used, cluster, f"rocketproof campaign {profile} seed {seed}", running.description, short=False)
@@ -203,5 +220,7 @@ def campaign(
     with output.phases() as progress:
         done = running.run(options, tasks(profile), spread, progress)
     write(json, (finding.data() for finding in done.findings))
+    if target is not None:
+        append(target, done, profile)
     render(done)
     return done.exit_code

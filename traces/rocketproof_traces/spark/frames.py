@@ -48,7 +48,7 @@ def records(
     numbers, times, file and error; the reader skips other rows, and files in which no row can match. The operators are those of
     `filters.OPERATORS`. `part_bytes`: the bytes that a task reads at most, 128 MiB by default.
 
-    Raises TraceError for no path, an unknown column, and a filter that the reader cannot apply. A query raises an exception of PySpark for a
+    Raises TraceError for no path, an unknown column, and a filter that the reader cannot apply. A query raises PySpark's exception for a
     path without a store.
     """
     return _frame(spark, "records", paths, columns, filters, part_bytes)

@@ -92,12 +92,12 @@ class ExchangeRules:
         texts = begun.op, begun.process, begun.broker or "", begun.topic or ""
         if texts not in marks:
             marks[texts] = self.own.marks(**dict(zip(("op", "process", "broker", "topic"), texts, strict=True)))
-        timed = answer is not None and answer.time is not None and begun.time is not None
+        ended = None if answer is None else answer.time
         return {
             "seq": begun.seq,
             "answered": int(answer is not None),
             "failed": int(call.failed),
-            "took": answer.time - begun.time if timed and answer is not None else -1,
+            "took": -1 if ended is None or begun.time is None else ended - begun.time,
             "code": _int(None if answer is None else answer.code),
             "queueId": _int(None if answer is None else answer.queue_id),
             "queueOffset": -1 if answer is None or answer.queue_offset is None else answer.queue_offset,

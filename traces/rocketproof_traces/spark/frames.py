@@ -115,22 +115,21 @@ def _condition(clause: Clause) -> Column:
     """Return a clause as a condition of Spark."""
     from pyspark.sql import functions
 
-    column = functions.col(clause.column)
-    is_time = FRAME_TYPES[clause.column] == TIME
-    value = functions.timestamp_micros(functions.lit(clause.value)) if is_time and clause.value is not None else clause.value
+    def literal(value: Any) -> Any:
+        return functions.timestamp_micros(functions.lit(value)) if FRAME_TYPES[clause.column] == TIME else value
+
+    column, value = functions.col(clause.column), clause.value
     match clause.operator:
         case "absent":
             return column.isNull()
         case "present":
             return column.isNotNull()
         case "begins":
-            return column.startswith(value)
+            return column.startswith(str(value))
         case "among":
-            return column.isin(
-                [functions.timestamp_micros(functions.lit(each)) for each in clause.value] if is_time else list(clause.value)
-            )
+            return column.isin([literal(each) for each in value or ()])
         case operator:
-            compared: Column = ORDERS[operator](column, value)
+            compared: Column = ORDERS[operator](column, literal(value))
             return compared
 
 

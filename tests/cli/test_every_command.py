@@ -169,7 +169,7 @@ REPORTED = [(name, kind) for name in ("check", "judge", "audit") for kind in REP
 def test_every_command_is_run_or_named() -> None:
     assert {name.split()[0] for name in EVERY} == {name.split()[0] for name in RUN} | NOT_RUN.keys()
     given = {(name.split()[0], option) for name, option in WRITTEN}
-    others = ("--since", "--scratch", "--broker-conf", "--report", "--environment", "--thresholds")
+    others = ("--since", "--scratch", "--broker-conf", "--report", "--environment", "--thresholds", "--rules")
     kept = {(n, o) for n, o in OF_PATHS if n in RUN and o not in others}
     assert kept <= given, "an option with a path is not tested"
 

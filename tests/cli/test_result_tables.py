@@ -131,7 +131,7 @@ WRONG = [
     (["--tables", "t", "--format", "delta"], "--tables t --format delta: only Spark writes this, and the engine is local"),
     (["--tables", "table:ops"], "--tables table:ops: only Spark writes this"),
     (["--tables", "s3://bucket/t"], "only Spark writes this"),
-    (["--tables", "-"], "--tables -: is no folder"),
+    (["--tables", "-"], "- is no folder; give a folder, a URL, or table:NAMESPACE"),
 ]
 
 

@@ -12,9 +12,9 @@ from session import ROOT
 
 from rocketproof_lab.bench.fabricate import StorePlan, fabricate
 from rocketproof_properties.commands import run
-from rocketproof_traces.audit.fields import AUDITED_ROWS, JUDGED_ROWS, MARKS, MEANINGS, RULE_ROWS
+from rocketproof_traces.audit.fields import AUDITED_ROWS, JUDGED_ROWS, MEANINGS, RULE_ROWS
 from rocketproof_traces.audit.fieldtables import described
-from rocketproof_traces.audit.vocabulary import vocabulary
+from rocketproof_traces.audit.vocabulary import MARKS, vocabulary
 
 PAGE = (ROOT / "traces" / "docs" / "own-rules.md").read_text("utf-8")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from . import reporting
-from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Settings, TableFormat, tables_of, write
+from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Settings, TableFormat, Tables, tables_of, write
 
 if TYPE_CHECKING:
     from rocketproof_traces.audit.programs import AuditPlan
@@ -34,7 +34,7 @@ def audit(
     fail_on: Annotated[tuple[str, ...], Many] = (),
     warn: Annotated[tuple[str, ...], Many] = (),
     thresholds: Path | None = None,
-    tables: str | None = None,
+    tables: Tables = None,
     format: TableFormat = "parquet",
     report: reporting.Reports = (),
     since: reporting.Since = None,

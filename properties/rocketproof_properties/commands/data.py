@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from ..reports.choices import InputError
 from ..reports.exitcode import exit_code
 from . import reporting
-from .common import Conf, Count, Environment, Json, Many, Natural, Pages, Profile, Seconds, TableFormat, tables_of, write
+from .common import Conf, Count, Environment, Json, Many, Natural, Pages, Profile, Seconds, TableFormat, Tables, tables_of, write
 
 if TYPE_CHECKING:
     from .explorer.pages import PageEntry
@@ -22,7 +22,7 @@ def judge(
     *histories: str,
     profile: Profile | None = None,
     rules: Annotated[tuple[Path, ...], Many] = (),
-    engine: Literal["local", "spark"] | None = None,
+    engine: Literal["spark", "local"] | None = None,
     out: str | None = None,
     parquet: str | None = None,
     late: Seconds | None = None,
@@ -34,7 +34,7 @@ def judge(
     conf: Conf = (),
     environment: Environment = None,
     json: Json = None,
-    tables: str | None = None,
+    tables: Tables = None,
     format: TableFormat = "parquet",
     report: reporting.Reports = (),
     since: reporting.Since = None,
@@ -168,7 +168,7 @@ def campaign(
     conf: Conf = (),
     environment: Environment = None,
     json: Json = None,
-    tables: str | None = None,
+    tables: Tables = None,
     format: TableFormat = "parquet",
 ) -> int:
     """Run many programs of the specification and of messages on simulated clusters, and merge their findings.

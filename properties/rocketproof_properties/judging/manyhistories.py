@@ -16,7 +16,7 @@ from ..reports.exitcode import exit_code
 from ..reports.output import Page, counted, phrases
 from .engines import check_engine
 
-Engine = Literal["local", "spark"]
+Engine = Literal["spark", "local"]
 SHOWN = 20
 """Number of findings that are printed. The files contain all findings."""
 
@@ -36,7 +36,7 @@ def run(job: JudgingJob, engine: Engine, cluster: SparkCluster) -> Summary:
 
 def code_of(summary: Summary) -> int:
     """Return the exit code for a summary."""
-    failing = [finding for finding in summary.findings if finding["severity"] != "note"]
+    failing = [finding for finding in summary.findings if finding.get("severity") != "note"]
     return exit_code(findings=failing, undecided=summary.unknown, unreadable=summary.verdict == "unreadable")
 
 

@@ -21,7 +21,6 @@ from .results import tool
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
 
 VERSION: Final = 1
 """The version of the schemas. It changes if a column is removed or changes its meaning, not if one is added."""
@@ -139,21 +138,22 @@ PARQUET: Final = "parquet"
 class TableTarget:
     """Where the tables are: a folder, a URL, or `table:NAMESPACE`, and the format of new rows.
 
-    `session` returns the session of Spark that writes. Parquet in a folder of this machine needs none.
+    `by_spark` appends rows with a session, as `rocketproof_traces.spark.appending` does. Parquet in a folder of this machine needs none.
     """
 
     place: str
     format: str = PARQUET
-    session: Callable[[], SparkSession] | None = None
+    by_spark: Callable[..., None] | None = None
 
     @property
     def needs_spark(self) -> bool:
         return self.format != PARQUET or self.place.startswith(TABLE) or "://" in self.place
 
     def check(self, engine: str | None = None) -> None:
-        """Raise InputError if the target cannot be written, before a long run. Spark writes a table without rows for that."""
-        if self.place.startswith("-") or not self.place:
-            raise InputError(f"--tables {self.place}: is no folder; give a folder, a URL, or table:NAMESPACE")
+        """Raise InputError if the target cannot be written, before a long run. Spark writes a table without rows for that.
+
+        Raises RocketproofError if Spark cannot write it.
+        """
         if self.needs_spark and engine == "local":
             raise InputError(
                 f"{self}: only Spark writes this, and the engine is local; give a folder and --format parquet, or --engine spark"
@@ -188,19 +188,12 @@ class TableTarget:
         except OSError as error:
             raise InputError(f"{self}: cannot be written ({error.strerror or error}); give another folder") from None
 
-    def _with_spark(self, name: str, table: pa.Table) -> None:
-        from rocketproof_traces.spark.failures import reason, spark_errors
-
-        assert self.session is not None
-        try:
-            writer = self.session().createDataFrame(table).write.format(self.format).mode("append")
-            if self.place.startswith(TABLE):
-                writer.saveAsTable(f"{self.place.removeprefix(TABLE)}.{name}")
-            else:
-                writer.save(f"{self.place.rstrip('/')}/{name}")
-        except spark_errors() as error:
-            remedy = "give a format that the session knows; --conf spark.jars.packages=NAME adds its library"
-            raise InputError(f"{self}: cannot be written ({reason(error)[:200]}); {remedy}") from None
+    def _with_spark(self, name: str, rows: pa.Table) -> None:
+        assert self.by_spark is not None
+        if self.place.startswith(TABLE):
+            self.by_spark(rows, self.format, table=f"{self.place.removeprefix(TABLE)}.{name}", place=str(self))
+        else:
+            self.by_spark(rows, self.format, folder=f"{self.place.rstrip('/')}/{name}", place=str(self))
 
 
 def run_row(command: str, profile: str, seconds: float, exit_code: int, *, stopped: bool, **counts: int) -> dict[str, Any]:

@@ -10,9 +10,6 @@ from typing import Final, NamedTuple
 
 from ..stored.facts import COLUMNS
 
-MARKS: Final = "textMarks"
-"""The column with a bit for each pattern of texts, such as topics, that the rules of a user compare with."""
-MOST_PATTERNS: Final = 60
 TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("record", "queue", "entry", "topic"), ("topic",)),
     "judged": ("op", "process", "broker", "topic"),

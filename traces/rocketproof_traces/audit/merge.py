@@ -25,7 +25,6 @@ from ..stored.queues import Queue
 from ..stored.segments import LogFile, log_files
 from . import unread
 from .entries import entry_rows, offsets_from
-from .fields import MARKS
 from .findings import AuditFinding
 from .folds import folded
 from .keys import index_rows
@@ -34,6 +33,7 @@ from .segment import SHOWN
 from .store import StoreFolder, legal
 from .store_rows import Numbers, append, config_rows, noted_rows, table_rows
 from .task import NOT_READ, Segment
+from .vocabulary import MARKS
 
 NEAR = 4 << 20  # bytes: few records have no entry, so the next record with one begins within this distance after the log's end
 

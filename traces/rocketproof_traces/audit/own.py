@@ -22,9 +22,9 @@ from rocketproof_model import Expr, ModelError, Row, any_of
 from rocketproof_model.language import Variable, walk
 
 from ..stored.kinds import BIT
-from .fields import MARKS, MEANINGS, MOST_PATTERNS, RULE_ROWS, TEXTS
+from .fields import MEANINGS, RULE_ROWS, TEXTS
 from .rules import KINDS, Rule, Severity, rule
-from .vocabulary import vocabulary
+from .vocabulary import MARKS, MOST_PATTERNS, vocabulary
 
 _ID: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)?")
 _COMPARISONS: Final = ("eq", "lt", "le")

@@ -31,7 +31,6 @@ from ..stored.segments import Walked
 from ..stored.table import new_table
 from ..stored.walk import Walk
 from ..stored.window import new_buffer
-from .fields import MARKS
 from .findings import AuditFinding
 from .joining import CHAINED_ROWS, COMPRESSED_ROWS, NUMBER, OPERATION_ROWS, TRANSACTION_ROWS, join
 from .notes import COLUMNS as NOTE_COLUMNS
@@ -44,7 +43,7 @@ from .store import StoreFolder, store_folder
 from .succession import Succession
 from .task import LogRange, Segment, failed_segment
 from .transactions import HalfMessages, numbers_of
-from .vocabulary import FACTS, JOINED, Class
+from .vocabulary import FACTS, JOINED, MARKS, Class
 
 ROWS = 4096  # rows of a chunk: its columns stay in the processor's caches
 WINDOW = 5 << 20  # bytes in memory, for 4096 records of 1 KiB; a chunk does not extend over them

@@ -17,9 +17,9 @@ from ..stored.errors import StoredError, Unreadable
 from ..stored.facts import LIMIT
 from ..stored.layout import ENTRY
 from ..stored.paths import exists, join
-from .fields import MARKS
 from .store import StoreFolder, is_created
 from .task import Segment
+from .vocabulary import MARKS
 
 Numbers = dict[str, list[Any]]
 Rows = tuple[str, Mapping[str, Any], Callable[[int], dict[str, Any]]]

@@ -20,9 +20,11 @@ from rocketproof_spec.bounds import DELAY_LEVELS
 
 from ..stored.kinds import BIT, Reason
 from . import joined
-from .fields import MARKS, MOST_PATTERNS
 from .promised import PROMISED
 
+MARKS = "textMarks"
+"""The column with a bit for each pattern of texts, such as topics, that the rules of a user compare with."""
+MOST_PATTERNS = 60
 I32 = Int(*JAVA_INT)
 I64 = Int(-(2**61), 2**61)
 

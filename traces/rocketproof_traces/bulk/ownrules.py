@@ -12,11 +12,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from ..audit.fields import MARKS
 from ..audit.own import OwnRules
 from ..audit.programs import Decider
 from ..audit.rules import chosen
-from ..audit.vocabulary import HistoryState
+from ..audit.vocabulary import MARKS, HistoryState
 from ..history import Moment
 from ..history.exchanges import CallEvents
 from ..stored.facts import LIMIT

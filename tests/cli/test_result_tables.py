@@ -50,7 +50,7 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_verdicts_have_rows_of_parts_and_of_histories(judged: Path) -> None:
-    assert run(["judge", "in", "--profile", PROFILE, "--out", "out", "--rules", "slow.py", "--tables", "results"]) == 1
+    assert run(["judge", "in", "--profile", PROFILE, "--cores", "1", "--out", "out", "--rules", "slow.py", "--tables", "results"]) == 1
     verdicts = rows(judged / "results", "verdicts")
     assert len({(row["history"], row["kind"], row["part"]) for row in verdicts}) == len(verdicts) == 8
     wholes, parts = ([row for row in verdicts if row["kind"] == kind] for kind in ("history", "part"))
@@ -74,7 +74,7 @@ def test_verdicts_have_rows_of_parts_and_of_histories(judged: Path) -> None:
 
 
 def test_judge_is_compared_with_its_run_in_tables(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    judge = ["judge", "in", "--profile", PROFILE, "--out", "out", "--tables", "results"]
+    judge = ["judge", "in", "--profile", PROFILE, "--cores", "1", "--out", "out", "--tables", "results"]
     assert run(judge) == 1
     capsys.readouterr()
     assert run([*judge, "--since", "results"]) == 1
@@ -89,7 +89,7 @@ def test_judge_is_compared_with_its_run_in_tables(judged: Path, capsys: pytest.C
 
 
 def test_one_history_without_folder_has_tables_too(judged: Path) -> None:
-    assert run(["judge", "in/right.ndjson", "--profile", PROFILE, "--tables", "results"]) == 0
+    assert run(["judge", "in/right.ndjson", "--profile", PROFILE, "--cores", "1", "--tables", "results"]) == 0
     assert len(rows(judged / "results", "verdicts")) == 4 and rows(judged / "results", "findings") == []
 
 
@@ -131,19 +131,20 @@ WRONG = [
     (["--tables", "t", "--format", "delta"], "--tables t --format delta: only Spark writes this, and the engine is local"),
     (["--tables", "table:ops"], "--tables table:ops: only Spark writes this"),
     (["--tables", "s3://bucket/t"], "only Spark writes this"),
+    (["--tables", "slow.py"], "--tables slow.py: cannot be written (Not a directory); give another folder"),
     (["--tables", "-"], "- is no folder; give a folder, a URL, or table:NAMESPACE"),
 ]
 
 
 @pytest.mark.parametrize(("options", "says"), WRONG)
 def test_wrong_targets_are_one_line(options: list[str], says: str, judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["judge", str(judged / "in"), "--profile", PROFILE, "--out", "out", *options]) == 2
+    assert run(["judge", str(judged / "in"), "--profile", PROFILE, "--cores", "1", "--out", "out", *options]) == 2
     said = capsys.readouterr().err
     assert says in said and said.count("\n") == 1 and not (judged / "out").exists()
 
 
 def test_since_rejects_other_tables(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    judge = ["judge", "in", "--profile", PROFILE, "--out", "out"]
+    judge = ["judge", "in", "--profile", PROFILE, "--cores", "1", "--out", "out"]
     append(TableTarget("results"), CampaignResult(CampaignTotals(), [], 0, "", 0.0), "P494")
     assert run([*judge, "--since", "results"]) == 2
     assert "--since results: has no run of judge" in capsys.readouterr().err

@@ -43,6 +43,17 @@ def test_rules_of_page_are_checked(tmp_path: Path) -> None:
 def test_rules_of_page_about_histories_are_checked(tmp_path: Path) -> None:
     (tmp_path / "sla.py").write_text(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1])
     file = write(tmp_path / "history.ndjson", *history(sends=4, lost=True))
-    words = ["judge", str(file), "--profile", PROFILE, "--rules", str(tmp_path / "sla.py"), "--json", str(tmp_path / "found.json")]
+    words = [
+        "judge",
+        str(file),
+        "--profile",
+        PROFILE,
+        "--cores",
+        "1",
+        "--rules",
+        str(tmp_path / "sla.py"),
+        "--json",
+        str(tmp_path / "found.json"),
+    ]
     assert run(words) == 1
     assert json.loads((tmp_path / "found.json").read_text())["rules"] == {"SLA-1": 12, "SLA-2": 1}

@@ -80,7 +80,7 @@ OF_USERS = {RULE_ROWS[name].over for name in JUDGED_ROWS}
 """The rows that no rule of the catalogue is about."""
 
 
-def test_no_rule_of_the_catalogue_is_about_rows_of_users() -> None:
+def test_no_catalogue_rule_is_about_rows_of_users() -> None:
     assert not any(rules_over(over) for over in OF_USERS)
 
 

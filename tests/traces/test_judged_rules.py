@@ -94,7 +94,7 @@ def test_at_most_100_findings_of_a_rule_are_kept(folder: Path, monkeypatch: pyte
 
 
 def test_command_judges_one_history_without_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["judge", str(folder / "in" / "lost.ndjson"), "--profile", PROFILE, "--rules", str(folder / "rules.py")]
+    words = ["judge", str(folder / "in" / "lost.ndjson"), "--profile", PROFILE, "--cores", "1", "--rules", str(folder / "rules.py")]
     assert run([*words, "--json", str(folder / "found.json")]) == 1
     out = capsys.readouterr().out
     assert "rule SLOW is broken" in out and "Ok: the specification explains all histories" in out and "are in" not in out
@@ -109,5 +109,5 @@ def test_rule_over_records_is_rejected(folder: Path, capsys: pytest.CaptureFixtu
     (folder / "rules.py").write_text(
         RULES.replace('over="verdict"', 'over="record"').replace("~verdict.whole & verdict.part", "verdict.topic")
     )
-    assert run(["judge", str(folder / "in"), "--profile", PROFILE, "--out", "o", "--rules", str(folder / "rules.py")]) == 2
+    assert run(["judge", str(folder / "in"), "--profile", PROFILE, "--cores", "1", "--out", "o", "--rules", str(folder / "rules.py")]) == 2
     assert "rules.py:13: rule PARTS is over 'record', and the judge has exchange, verdict" in capsys.readouterr().err

@@ -160,6 +160,11 @@ class TableTarget:
             )
         if self.needs_spark:
             self._with_spark("runs", schema("runs").empty_table())
+            return
+        try:
+            (Path(self.place) / "runs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self}: cannot be written ({error.strerror or error}); give another folder") from None
 
     def __str__(self) -> str:
         return f"--tables {self.place}" + (f" --format {self.format}" if self.format != PARQUET else "")

@@ -90,6 +90,7 @@ OF_PATHS = [
 ]
 NO_STREAMS = [(name, option) for name, option in OF_PATHS if option != "--json" and (name, option.strip("-")) not in STREAMS]
 NO_STREAMS += [("judge", "--out"), ("judge", "--parquet"), ("validate", "--report")]
+NO_STREAMS += [(name, "--tables") for name in ("audit", "judge", "campaign")]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -156,7 +157,7 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "promises": (["promises"], ("--json",)),
     "docs": (["docs"], ()),
     "list": (["list", "hazards"], ("--json",)),
-    "judge": (["judge", "recorded.jsonl", "--profile", "P494"], ("--json", "--html")),
+    "judge": (["judge", "recorded.jsonl", "--profile", "P494"], ("--json", "--html", "--tables")),
     "audit": (["audit", "store", "--engine", "local", "--cores", "1"], ("--json", "--out", "--html", "--tables")),
     "audit followed": (["audit", "store", "--follow", "--once", "--engine", "local", "--cores", "1"], ("--checkpoint",)),
 }
@@ -169,7 +170,7 @@ REPORTED = [(name, kind) for name in ("check", "judge", "audit") for kind in REP
 def test_every_command_is_run_or_named() -> None:
     assert {name.split()[0] for name in EVERY} == {name.split()[0] for name in RUN} | NOT_RUN.keys()
     given = {(name.split()[0], option) for name, option in WRITTEN}
-    others = ("--since", "--scratch", "--broker-conf", "--report", "--environment", "--thresholds")
+    others = ("--since", "--scratch", "--broker-conf", "--report", "--environment", "--thresholds", "--rules")
     kept = {(n, o) for n, o in OF_PATHS if n in RUN and o not in others}
     assert kept <= given, "an option with a path is not tested"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_lab.bench.fabricate import StorePlan, fabricate
+from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.commands import run
 from rocketproof_properties.commands.audits.thresholds import Thresholds, thresholds_of
 from rocketproof_properties.reports.choices import InputError
@@ -89,7 +90,7 @@ def test_file_holds_thresholds_and_options_override_it(store: Path, tmp_path: Pa
 def test_file_of_the_page_is_accepted(tmp_path: Path) -> None:
     (block,) = re.findall(r"```toml\n(.*?)```", (ROOT / "traces/docs/audit.md").read_text("utf-8"), re.DOTALL)
     (tmp_path / "thresholds.toml").write_text(block)
-    read = thresholds_of(tmp_path / "thresholds.toml", (), ())
+    read = thresholds_of(tmp_path / "thresholds.toml", (), (), stored_rules())
     assert read.severity == tomllib.loads(block)["fail-on"] and read.limits["INV-28.stored"] == 0 and "INV-34.again" in read.warned
 
 
@@ -115,9 +116,9 @@ def test_wrong_thresholds_are_one_line(
         path = tmp_path / "thresholds.toml"
         path.write_text(file)
     with pytest.raises(InputError) as caught:
-        thresholds_of(path, fail_on, warn)
+        thresholds_of(path, fail_on, warn, stored_rules())
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_default_thresholds_are_those_of_errors_and_warnings() -> None:
-    assert thresholds_of(None, (), ()) == Thresholds()
+    assert thresholds_of(None, (), (), stored_rules()) == Thresholds()

@@ -24,6 +24,7 @@ RECORD: Row = {
     "retryMaxTimes": 16,
     "entryKnown": True, "entryThere": True, "entryOffset": 5000, "entrySize": 150, "entryTags": 100,
     "originRead": True, "originHere": False, "originKnown": False, "originSame": False, "originTimes": 0,
+    "textMarks": 0,
 }  # fmt: skip
 DELAYED = {
     "topicClass": "schedule", "delayLevel": 3, "queueId": 2, "realClass": "ordinary", "realQueueId": 0, "levelDelay": 10_000,
@@ -36,10 +37,12 @@ SENT_BACK = {"retryClass": "ordinary", "properties": BIT["ORIGIN_MESSAGE_ID"]}
 QUEUE: Row = {
     "topicClass": "ordinary", "queueId": 3, "tableThere": True, "known": True, "legalName": True, "readQueueNums": 4, "writeQueueNums": 4,
     "perm": 6, "records": 10, "firstQueueOffset": 0, "logStart": 0, "entriesKnown": True, "entries": 10, "firstEntry": 0, "matched": 10,
+    "textMarks": 0,
 }  # fmt: skip
 ENTRY: Row = {
     "index": 5, "entryOffset": 5000, "entrySize": 150, "behindEnd": False, "recordThere": True, "recordOffset": 5000, "recordSize": 150,
     "sameTopic": True, "recordQueueId": 1, "queueId": 1, "recordQueueOffset": 5, "sysFlag": 0,
+    "textMarks": 0,
 }  # fmt: skip
 LEDGER: Row = {
     "place": 5000, "kind": 1, "size": 198, "index": 7, "term": 3, "position": 5000, "bodySize": 150, "bodyCRC": 0, "computedCRC": 0,
@@ -50,6 +53,7 @@ ENDING: Row = {"end": 5000, "furthest": 5000}
 FILE: Row = {"ledger": False, "base": 1000, "size": 1000, "end": 900, "blank": 100, "last": False}
 TOPIC: Row = {
     "topicClass": "ordinary", "readQueueNums": 4, "writeQueueNums": 4, "perm": 6, "topicSysFlag": 0, "order": False, "sameName": True,
+    "textMarks": 0,
 }  # fmt: skip
 TABLE: Row = {"there": True, "counter": 5, "timestamp": 1, "created": 5, "records": 1}
 OUTCOME: Row = {

@@ -18,6 +18,7 @@ from rocketproof_model.interpreter import holds
 from rocketproof_model.language import Bool, Instance, const, rewrite, walk
 from rocketproof_properties.catalogue.stored import settings
 from rocketproof_properties.catalogue.table import rules
+from rocketproof_traces.audit.fields import JUDGED_ROWS, RULE_ROWS
 from rocketproof_traces.audit.promised import PROMISED
 from rocketproof_traces.audit.row_rules import row_rule, settings_of
 from rocketproof_traces.audit.rules import KINDS, Rule, instance
@@ -75,7 +76,15 @@ def test_functions_decide_same(case: Case) -> None:
     assert all(all(row_rule(rule, settings_of(given)).values(*states)) for rule in rules_over(over) if rule.id in broken)
 
 
-@pytest.mark.parametrize("over", [over for over in KINDS if over not in PROMISED])
+OF_USERS = {RULE_ROWS[name].over for name in JUDGED_ROWS}
+"""The rows that no rule of the catalogue is about."""
+
+
+def test_no_catalogue_rule_is_about_rows_of_users() -> None:
+    assert not any(rules_over(over) for over in OF_USERS)
+
+
+@pytest.mark.parametrize("over", [over for over in KINDS if over not in PROMISED and over not in OF_USERS])
 def test_column_programs_agree_with_row_rules(over: str) -> None:
     made = instance(KINDS[over][0], {})
     chosen = [case for case in CASES if case[0] == over and not case[1]]

@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 # These import pyspark themselves; without it the tests of other modules report that.
-NEED_IT = ["test_connect.py", "test_session.py", "test_source.py", "test_source_cluster.py", "test_spark_docs.py", "test_stream.py"]
+NEED_IT = [
+    "test_connect.py",
+    "test_frames.py",
+    "test_tables_in_spark.py",
+    "test_session.py",
+    "test_source.py",
+    "test_source_cluster.py",
+    "test_spark_docs.py",
+    "test_stream.py",
+]
 collect_ignore = [] if find_spec("pyspark") else NEED_IT
 sys.path += [str(HERE.parent / "traces"), str(HERE.parent / "properties")]  # helpers that these folders share
 

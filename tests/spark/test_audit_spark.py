@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,11 @@ from damaged_stores import DAMAGES, Damaged, copied, made
 from ledger_stores import OTHERS, OWN, as_ledger
 
 from rocketproof_lab.bench.fabricate import StorePlan as Made
+from rocketproof_properties.catalogue.ownrules import load
 from rocketproof_properties.catalogue.stored import settings, stored_rules
 from rocketproof_properties.commands import run
 from rocketproof_properties.commands.audits import command
+from rocketproof_traces.audit.fields import AUDITED_ROWS
 from rocketproof_traces.audit.programs import AuditPlan
 from rocketproof_traces.audit.run import AuditOutcome, SavedAnswers, audit
 from rocketproof_traces.common.pools import WorkerPool, on_processes
@@ -139,3 +142,30 @@ def test_store_of_gibibyte(engine: str, request: pytest.FixtureRequest, tmp_path
     totals = outcome(root, spread, 64 << 20).totals[0]
     assert set(places) <= {(found.property, found.offset) for found in totals.findings}
     assert len(places) == 3 * len([damage for damage in DAMAGES if not damage.whole]) >= 60
+
+
+OWN_RULES = """
+from rocketproof import after, implies
+from rocketproof.rules import rule
+
+@rule("SHOP-1", "messages of the first topic have a key")
+def key(record):
+    return implies(record.topic.like("*-000-*"), record.has("KEYS"))
+
+@rule("SHOP-2", "the time of a queue's next record is later", over="line", severity="note")
+def later(record):
+    return after(record.storeTimestamp) > record.storeTimestamp
+"""
+
+
+def test_own_rules_have_equal_results(spark: SparkSession, tmp_path: Path) -> None:
+    """Workers get the formulas: the file cannot be imported there."""
+    made(tmp_path / "store")
+    (tmp_path / "shop.py").write_text(OWN_RULES)
+    own = load([tmp_path / "shop.py"], AUDITED_ROWS, "the audit")
+    plan = replace(PLAN, own=own)
+    (tmp_path / "shop.py").unlink()
+    pools = on_spark(spark), on_processes(1)
+    there, here = (audit(plan, [str(tmp_path / "store")], pool, SavedAnswers(None), lambda done, all_: None, 50_000) for pool in pools)
+    assert there.totals == here.totals
+    assert here.totals[0].counts.keys() == {"SHOP-1", "SHOP-2"}

@@ -1,5 +1,6 @@
 """The data sources in Spark: pushed-down filters, columns visible to SQL, damage as rows, and usage mistakes."""
 
+import json
 import tarfile
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -39,10 +40,6 @@ def log(spark: SparkSession, folder: Path, columns: str | None = None, **options
     return reader.load(str(folder))
 
 
-def plan(frame: DataFrame) -> str:
-    return str(frame._jdf.queryExecution().executedPlan().toString())
-
-
 def test_all_records_in_any_number_of_partitions(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
     folder, messages = stored
     for size, partitions in ((6000, 12), (1 << 27, 2)):
@@ -51,13 +48,13 @@ def test_all_records_in_any_number_of_partitions(spark: SparkSession, stored: tu
         assert frame.selectExpr("count(*)", "sum(size)", "count(error)").first() == (500, sum(m.size for m in messages), 0)
 
 
-def test_filters_are_pushed_down(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+def test_filters_select_rows(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
     folder, messages = stored
-    frame = log(spark, folder, "physicalOffset, topic, queueId, queueOffset, storeTime, storeTimestamp, error").where(
-        "topic IN ('orders', 'payments') AND queueId < 3 AND queueOffset >= 3 AND error IS NULL AND physicalOffset >= 1000 "
-        "AND storeTime >= TIMESTAMP '2023-11-14 23:13:20Z' AND storeTimestamp BETWEEN 1 AND 1700020000000"
-    )
-    assert ") Filter" not in plan(frame)
+    conditions = [
+        ("topic", "in", ["orders", "payments"]), ("queueId", "<", 3), ("queueOffset", ">=", 3), ("error", "is null", None),
+        ("physicalOffset", ">=", 1000), ("storeTime", ">=", "2023-11-14T23:13:20+00:00"), ("storeTimestamp", "<=", 1700020000000),
+    ]  # fmt: skip
+    frame = log(spark, folder, "physicalOffset", filters=json.dumps(conditions))
     expected = [
         m
         for m in messages
@@ -91,7 +88,21 @@ def test_filter_becomes_clause_or_is_left_to_spark(given: api.Filter, clause: Cl
     assert clause_of(given, commitlog.TABLE) == clause
 
 
-def test_filters_not_pushed_down_still_apply(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+def test_queries_of_one_load_do_not_share_their_conditions(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+    """Spark keeps the filters that it pushed last for every scan of a load, also for one without a filter."""
+    folder, messages = stored
+    frame = log(spark, folder)
+    orders, payments = frame.where("topic = 'orders'"), frame.where("topic = 'payments'")
+    counts = [sum(message.topic == topic for message in messages) for topic in ("orders", "payments")]
+    assert [orders.count(), frame.count(), payments.count()] == [counts[0], len(messages), counts[1]]
+    assert orders.unionAll(payments).count() == sum(counts)
+    assert orders.unionAll(frame).count() == counts[0] + len(messages)
+    frame.createOrReplaceTempView("shared")
+    query = "SELECT (SELECT count(*) FROM shared WHERE topic = 'orders'), (SELECT count(*) FROM shared WHERE topic = 'payments')"
+    assert spark.sql(query).first() == tuple(counts)
+
+
+def test_conditions_of_a_query_apply(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
     folder, messages = stored
     frame = log(spark, folder).where("tags = 'a' AND queueId <> 1 AND (topic = 'orders' OR size > 130)")
     expected = [m for m in messages if m.properties["TAGS"] == "a" and m.queue_id != 1 and (m.topic == "orders" or m.size > 130)]
@@ -157,8 +168,8 @@ def test_queues_topics_and_index_of_real_broker(spark: SparkSession, tmp_path: P
 
 def test_clauses_choose_queues(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
     folder, messages = stored
-    frame = spark.read.format("rocketmq-consumequeue").load(str(folder)).where("topic = 'orders' AND queueId = 1 AND queueOffset >= 5")
-    assert ") Filter" not in plan(frame)
+    conditions = '[["topic", "=", "orders"], ["queueId", "=", 1], ["queueOffset", ">=", 5]]'
+    frame = spark.read.format("rocketmq-consumequeue").option("filters", conditions).load(str(folder))
     assert frame.rdd.getNumPartitions() == 1
     expected = [m.offset for m in messages if (m.topic, m.queue_id) == ("orders", 1) and m.queue_offset >= 5]
     assert sorted(row.physicalOffset for row in frame.collect()) == expected
@@ -177,7 +188,19 @@ def test_table_of_topics(spark: SparkSession, stored: tuple[Path, list[Stored]])
         ({}, "has no path to read"),
         ({"maxPartitionBytes": "many", "path": "x"}, "maxPartitionBytes: is many"),
         ({"colums": "topic", "path": "x"}, "option colums: does not exist; did you mean columns?"),
-        ({"mergeSchema": "true", "path": "x"}, "option mergeschema: does not exist; choose among path, paths, columns, maxPartitionBytes"),
+        (
+            {"mergeSchema": "true", "path": "x"},
+            "option mergeschema: does not exist; choose among path, paths, columns, filters, maxPartitionBytes",
+        ),
+        ({"filters": "topic = 1", "path": "x"}, "filters: is not JSON"),
+        ({"filters": "{}", "path": "x"}, "filters: is no list"),
+        ({"filters": '["topic"]', "path": "x"}, "filters: 'topic' is no condition"),
+        ({"filters": '[["topi", "=", "a"]]', "path": "x"}, "column topi: does not exist"),
+        ({"filters": '[["tags", "=", "a"]]', "path": "x"}, "filters: tags has no operator '='; filter the rows with where()"),
+        ({"filters": '[["topic", "<", "a"]]', "path": "x"}, "filters: topic has no operator '<'"),
+        ({"filters": '[["topic", "=", 1]]', "path": "x"}, "filters: topic: 1 is no text"),
+        ({"filters": '[["queueId", "in", 1]]', "path": "x"}, "filters: queueId in 1 is no list"),
+        ({"filters": '[["storeTime", ">", "2026-11-01"]]', "path": "x"}, "storeTime: '2026-11-01' is no time with a zone"),
     ],
 )
 def test_mistakes_of_reader_are_one_line(options: dict[str, str], says: str, spark: SparkSession) -> None:

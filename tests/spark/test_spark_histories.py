@@ -5,13 +5,18 @@ from __future__ import annotations
 import gzip
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 from many_histories import PROFILE, history, write, write_parquet
+from test_judged_rules import RULES
 
+from rocketproof_properties.catalogue.ownrules import load
+from rocketproof_traces.audit.fields import JUDGED_ROWS
+from rocketproof_traces.audit.own import OwnRules
 from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.verdicts import judge_calls
 from rocketproof_traces.bulk.work import JudgingJob
@@ -59,12 +64,24 @@ def test_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
     assert len(after - before) == 2 and set((tmp_path / "spark" / "out" / "verdicts").iterdir()) == after
 
 
+def test_rules_of_user_have_equal_results(spark: SparkSession, tmp_path: Path) -> None:
+    """Workers get the formulas: the file cannot be imported there."""
+    (tmp_path / "rules.py").write_text(RULES)
+    own = load([tmp_path / "rules.py"], JUDGED_ROWS, "the judge")
+    (tmp_path / "rules.py").unlink()
+    folder = fill(tmp_path / "in")
+    there, here = (replace(order(tmp_path, name, folder), own=own) for name in ("spark", "local"))
+    judged = histories.judge(spark, there)
+    assert judged.data() == local.judge(here).data()
+    assert judged.rules.keys() == {"SLOW", "LOST.answer", "PARTS"}
+
+
 def test_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "wrong.ndjson", *history(topics=4, wrong="T1"))
     died = tmp_path / "died"
 
-    def dying(calls: pa.Table, profile: str, bound: SearchBound) -> pa.Table:
-        verdict = judge_calls(calls, profile, bound)
+    def dying(calls: pa.Table, profile: str, bound: SearchBound, own: OwnRules) -> pa.Table:
+        verdict = judge_calls(calls, profile, bound, own)
         if calls["part"][0].as_py() == 2:
             try:
                 died.touch(exist_ok=False)

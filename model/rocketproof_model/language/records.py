@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, NamedTuple, overload
 
 from ..errors import ModelError
@@ -16,6 +17,8 @@ from .expr import Compared, Compound, Expr, UntypedChoice, choose, coerce, some
 from .operations import all_of
 from .traverse import rewrite
 from .types import Bool, ContainerType, MaybeType, Type, maybe_of
+
+_LISTED = 9  # of more fields, an error names only the nearest
 
 
 class Field(NamedTuple):
@@ -88,7 +91,10 @@ class Row(Compared, Compound):
         try:
             field: Expr = self.__dict__["fields"][name]
         except KeyError:
-            raise ModelError(f"no field {name}", f"the fields are {', '.join(self.__dict__['fields'])}") from None
+            names = list(self.__dict__["fields"])
+            near = get_close_matches(name, names, 1)
+            meant = near and len(names) > _LISTED
+            raise ModelError(f"no field {name}", f"did you mean {near[0]}?" if meant else f"the fields are {', '.join(names)}") from None
         return field
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from . import reporting
-from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Seconds, Settings, write
+from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Seconds, Settings, TableFormat, Tables, tables_of, write
 
 if TYPE_CHECKING:
     from rocketproof_traces.audit.programs import AuditPlan
@@ -20,6 +20,7 @@ def audit(
     broker_conf: Path | None = None,
     settings: Settings = (),
     property: Annotated[tuple[str, ...], Many] = (),
+    rules: Annotated[tuple[Path, ...], Many] = (),
     engine: Literal["spark", "local"] | None = None,
     master: str | None = None,
     remote: str | None = None,
@@ -33,7 +34,8 @@ def audit(
     fail_on: Annotated[tuple[str, ...], Many] = (),
     warn: Annotated[tuple[str, ...], Many] = (),
     thresholds: Path | None = None,
-    tables: Path | None = None,
+    tables: Tables = None,
+    format: TableFormat = "parquet",
     follow: Flag = False,
     checkpoint: Path | None = None,
     once: Flag = False,
@@ -62,6 +64,8 @@ def audit(
         One of these settings, such as --set "messageDelayLevel=1s 5s". It overrides the file.
     property
         Only this property, such as INV-37, or this rule, such as INV-37.stored; may be repeated. Default: all.
+    rules
+        A Python file with rules of your own, which are checked too; may be repeated.
     engine
         spark distributes the log over Spark's workers. local uses threads of this machine and needs no Java. Default: spark if it is
         installed, else local.
@@ -88,7 +92,7 @@ def audit(
     thresholds
         A TOML file with fail-on, warn and limits. Options override it.
     tables
-        A folder of result tables: the run is added to runs, findings and metrics, as Parquet files.
+        Result tables: the run is added to runs, findings and metrics. A folder, a URL, or table:NAMESPACE of the Spark session.
     follow
         Judge records while the broker writes them, each once, and print findings as they come. Ctrl-C stops. Only rules that need nothing
         besides the log are judged.
@@ -112,9 +116,12 @@ def audit(
     given = folders_of(stores, strict=strict) if stores or manifest is None else ()
     import time
 
+    from rocketproof_traces.audit.fields import AUDITED_ROWS
     from rocketproof_traces.audit.work import description
     from rocketproof_traces.spark.cluster import SparkCluster
 
+    from ..catalogue import ownrules
+    from ..catalogue.stored import stored_rules
     from ..judging import engines
     from ..reports import output
     from .audits import brokerconf, command, following, results, show
@@ -123,14 +130,15 @@ def audit(
     from .audits.thresholds import thresholds_of
 
     reports = reporting.asked("audit", report, since, pages)
+    own = ownrules.load(rules, AUDITED_ROWS, "the audit")
     cluster = SparkCluster(master, remote, cores, conf, environment)
     used = engines.chosen_engine(engine, cluster)
 
     def plan_of(name: str, file: Path | None) -> AuditPlan:
-        return command.plan_of(name, property, limit, brokerconf.of_broker(file, settings), every=every)
+        return command.plan_of(name, property, limit, brokerconf.of_broker(file, settings), every=every, own=own)
 
     plan = plan_of(profile, broker_conf)
-    limits = thresholds_of(thresholds, fail_on, warn)
+    limits = thresholds_of(thresholds, fail_on, warn, (*stored_rules(), *own.rules))
     if follow:
         outcome = following.follow(
             given, plan, profile, kept, engines.spreading(used, cluster, "rocketproof audit --follow", following.description, short=True),
@@ -141,15 +149,16 @@ def audit(
         return outcome.exit_code
     entries = of_manifest(manifest, cluster, used, profile, broker_conf, plan_of, strict=strict, alone=not given)
     folders = tuple(dict.fromkeys((*given, *entries)))
-    rules = ", ".join(plan.only) or f"{len(plan.rules)} rules"
-    spread = engines.spreading(used, cluster, "rocketproof audit", lambda items: description(items, rules), short=True)
+    checked = ", ".join(plan.only) or f"{len(plan.rules)} rules"
+    spread = engines.spreading(used, cluster, "rocketproof audit", lambda items: description(items, checked), short=True)
+    target = tables_of(tables, format, cluster, used)
     output.Page().wrapped(engines.sentence(used))
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:
         audited = command.run(folders, plan, profile, out, spread, tick, entries=entries, strict=strict, thresholds=limits)
     write(json, (finding.data() for finding in audited.findings))
-    if tables is not None:
-        append(tables, audited, time.monotonic() - began)
+    if target is not None:
+        append(target, audited, time.monotonic() - began)
     with reports.printing():
         show.render(audited)
     reports.write(lambda: results.run(audited, time.monotonic() - began))

@@ -10,13 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, Token
 
 from rocketproof_model import interrupts
 
 from ..reports.choices import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rocketproof_traces.spark.cluster import SparkCluster
+
+    from ..reports.tables import TableTarget
 
 INVOKED: ContextVar[str] = ContextVar("INVOKED", default="")
 """The command line that is being run."""
@@ -66,6 +73,11 @@ def _pages(_: Any, path: Path | None) -> None:
         raise ValueError(f"{path} is a file; give a folder for the pages")
 
 
+def _tables(_: Any, place: str | None) -> None:
+    if place is not None and (place.startswith("-") or not place):
+        raise ValueError(f"{place or 'nothing'} is no folder; give a folder, a URL, or table:NAMESPACE")
+
+
 Count = Annotated[int, Parameter(validator=_positive)]
 Level = Annotated[int, Parameter(validator=_level)]
 """A level of broker maturity (`validation.levels`)."""
@@ -87,6 +99,12 @@ Environment = Annotated[
     Path | None,
     Parameter(help="An archive of conda-pack or venv-pack for the workers of a cluster. Its bin/python runs the tasks."),
 ]
+Tables = Annotated[str | None, Parameter(validator=_tables)]
+"""Where result tables are: a folder, a URL, or table:NAMESPACE."""
+TableFormat = Annotated[
+    str,
+    Parameter(help="The format of --tables: parquet, or one that the Spark session knows, such as delta or iceberg."),
+]
 Settings = Annotated[tuple[str, ...], Parameter(name="--set"), Many]
 Flag = Annotated[bool, Parameter(negative=())]
 All = Annotated[bool, Parameter(name="--all", negative=())]
@@ -102,6 +120,24 @@ def write(json: Path | None, data: Mapping[str, Any] | Iterable[Mapping[str, Any
         from ..reports.files import write_json
 
         write_json(json, data)
+
+
+def tables_of(place: str | None, format_: str, cluster: SparkCluster, engine: str | None) -> TableTarget | None:
+    """Return the target of --tables and --format; None without --tables. Raises InputError if the engine cannot write it."""
+    if place is None:
+        if format_ != "parquet":
+            raise InputError(f"--format {format_} without --tables; give the tables that it is for")
+        return None
+    from rocketproof_traces.spark.appending import append
+
+    from ..reports.tables import TableTarget
+
+    def by_spark(rows: pa.Table, format_: str, **where: str) -> None:
+        append(cluster.session(), rows, format_, **where)
+
+    target = TableTarget(place, format_, by_spark)
+    target.check(engine)
+    return target
 
 
 def needs_pytest(command: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..reports.choices import InputError
 from ..reports.exitcode import exit_code
 from . import reporting
-from .common import Conf, Count, Environment, Flag, Json, Natural, Pages, Profile, Seconds, write
+from .common import Conf, Count, Environment, Flag, Json, Many, Natural, Pages, Profile, Seconds, TableFormat, Tables, tables_of, write
 
 if TYPE_CHECKING:
     from .explorer.pages import PageEntry
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 def judge(
     *histories: str,
     profile: Profile | None = None,
+    rules: Annotated[tuple[Path, ...], Many] = (),
     engine: Literal["spark", "local"] | None = None,
     out: str | None = None,
     parquet: str | None = None,
@@ -33,6 +36,8 @@ def judge(
     conf: Conf = (),
     environment: Environment = None,
     json: Json = None,
+    tables: Tables = None,
+    format: TableFormat = "parquet",
     report: reporting.Reports = (),
     since: reporting.Since = None,
     pages: Pages = None,
@@ -48,6 +53,8 @@ def judge(
         histories as NDJSON or Parquet, local paths or URLs such as hdfs:// and s3://.
     profile
         The profile to judge by, such as P494.
+    rules
+        A Python file with rules of your own over exchanges and verdicts; may be repeated.
     engine
         local judges in processes of this machine and needs no Java; spark judges on Spark's workers.
     out
@@ -72,6 +79,8 @@ def judge(
         Number of cores of this machine to use. Default: all.
     json
         Write the verdicts to this file.
+    tables
+        Result tables: the run is added to runs, findings, metrics and verdicts. A folder, a URL, or table:NAMESPACE of the Spark session.
     pages
         A folder for the HTML page of the run. Without --out, also for the explorer's page of the history, or of each cfg of a recording.
     """
@@ -93,7 +102,9 @@ def judge(
         first, *more = histories
         if engine is not None or more or Path(first).is_dir() or first.endswith((".parquet", ".pq")):
             raise InputError("many histories, Parquet or an engine without --out; give the folder that the findings go to")
-        return _judge_one(Path(first), profile, limit, time, json, reports)
+        if not rules and tables is None:
+            return _judge_one(Path(first), profile, limit, time, json, reports)
+    from rocketproof_traces.audit.fields import JUDGED_ROWS
     from rocketproof_traces.bulk.results import Summary
     from rocketproof_traces.bulk.work import JudgingJob
     from rocketproof_traces.checker.histories import LIMIT, SECONDS
@@ -101,24 +112,34 @@ def judge(
     from rocketproof_traces.spark.cluster import SparkCluster
     from rocketproof_traces.stored.paths import absolute
 
+    from ..catalogue import ownrules
     from ..judging import manyhistories, results
+    from ..judging.tables import append
 
-    folder, parquet_folder = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
-    job = JudgingJob(tuple(map(absolute, histories)), profile, folder, parquet_folder, SearchBound(limit or LIMIT, time or SECONDS), late)
+    own = ownrules.load(rules, JUDGED_ROWS, "the judge")
     cluster = SparkCluster(master, remote, cores, conf, environment)
-    if follow:
-        from ..judging import followedhistories
+    target = tables_of(tables, format, cluster, engine or "local")
+    began = monotonic()
+    with TemporaryDirectory(prefix="rocketproof-judge-") as temporary:  # for one history without --out
+        folder = absolute(out or temporary)
+        pieces = absolute(parquet or f"{folder.rstrip('/')}/histories")
+        bound = SearchBound(limit or LIMIT, time or SECONDS)
+        job = JudgingJob(tuple(map(absolute, histories)), profile, folder, pieces, bound, late, own=own)
+        if follow:
+            from ..judging import followedhistories
 
-        def judge_files(files: JudgingJob) -> Summary:
-            return manyhistories.run(files, engine or "local", cluster)
+            def judge_files(files: JudgingJob) -> Summary:
+                return manyhistories.run(files, engine or "local", cluster)
 
-        verdict = followedhistories.follow(job, judge_files, manyhistories.render_new, interval or 1)
-    else:
-        verdict = manyhistories.run(job, engine or "local", cluster)
+            verdict = followedhistories.follow(job, judge_files, manyhistories.render_new, interval or 1)
+        else:
+            verdict = manyhistories.run(job, engine or "local", cluster)
+        code = manyhistories.code_of(verdict)
+        if target is not None:
+            append(target, folder, verdict, own.rules, monotonic() - began, code)
     write(json, verdict.data())
     with reports.printing():
         manyhistories.render(verdict, out)
-    code = manyhistories.code_of(verdict)
     reports.write(lambda: results.run(verdict.data(), ", ".join(histories), code))
     return code
 
@@ -166,6 +187,8 @@ def campaign(
     conf: Conf = (),
     environment: Environment = None,
     json: Json = None,
+    tables: Tables = None,
+    format: TableFormat = "parquet",
 ) -> int:
     """Run many programs of the specification and of messages on simulated clusters, and merge their findings.
 
@@ -194,6 +217,8 @@ def campaign(
         The URL of a Spark Connect server.
     json
         Write the findings to this file.
+    tables
+        Result tables: the run is added to runs and findings. A folder, a URL, or table:NAMESPACE of the Spark session.
     """
     from rocketproof_traces.spark.cluster import SparkCluster
 
@@ -201,10 +226,12 @@ def campaign(
     from ..reports import output
     from .campaign import run as running
     from .campaign.show import render
+    from .campaign.tables import append
     from .checks.programs import tasks
 
     cluster = SparkCluster(master, remote, workers, conf, environment)
     used = engines.chosen_engine(engine, cluster)
+    target = tables_of(tables, format, cluster, used)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
     options = running.CampaignOptions(profile, programs, seed, folder, time)
     spread = engines.spreading(used, cluster, f"rocketproof campaign {profile} seed {seed}", running.description, short=False)
@@ -212,5 +239,7 @@ def campaign(
     with output.phases() as progress:
         done = running.run(options, tasks(profile), spread, progress)
     write(json, (finding.data() for finding in done.findings))
+    if target is not None:
+        append(target, done, profile)
     render(done)
     return done.exit_code

@@ -55,11 +55,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "You have stores or histories": {
         "traces/docs/audit.md": GUIDE,
         "traces/docs/audit-rules.md": REFERENCE,
+        "traces/docs/own-rules.md": GUIDE,
         "properties/docs/tables.md": GUIDE,
         "traces/docs/judge.md": GUIDE,
         "traces/docs/judged.md": REFERENCE,
         "traces/docs/spark.md": GUIDE,
         "traces/docs/follow.md": GUIDE,
+        "traces/docs/frames.md": GUIDE,
         "traces/docs/clusters.md": GUIDE,
         "properties/docs/campaign.md": GUIDE,
     },

@@ -28,7 +28,10 @@ KINDS = (
     "badge:FILE.json, or github alone (annotations in the log and the summary of a job); may be repeated."
 )
 """The values of --report, as in its help."""
-_SINCE = "A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports."
+_SINCE = (
+    "A saved run, from --report run:FILE or --json FILE; or the folder of --tables (its latest run), or RUN.parquet in its folder runs: "
+    "what changed since then is printed, and is in the reports."
+)
 Reports = Annotated[tuple[str, ...], Parameter(name="--report", help=f"A report {KINDS}"), Many]
 Since = Annotated[Path | None, Parameter(help=_SINCE)]
 
@@ -120,7 +123,7 @@ def asked(command: str, report: Sequence[str], since: Path | None, html: Path | 
     if since is None:
         _load(reports)
         return Reporting(reports)
-    before = read(since)
+    before = read(since, command=command)
     if _VERDICTS.get(before.command, before.command) != _VERDICTS.get(command, command):
         raise InputError(f"--since {since}: it is a run of {before.command}, and this is one of {command}; give a run of {command}")
     _load(reports)
@@ -141,10 +144,12 @@ def _load(reports: Sequence[WantedReport]) -> None:
     places.stated()  # the result is cached
 
 
-def read(path: Path, option: str = "--since") -> Run:
-    """Load a saved run: a file of --report run:FILE, or of --json. Raises InputError."""
-    from ..reports import saved
+def read(path: Path, option: str = "--since", command: str = "") -> Run:
+    """Load a saved run: a file of --report run:FILE or of --json, or a run of the command in result tables. Raises InputError."""
+    from ..reports import saved, tableruns
 
+    if tableruns.is_tables(path):
+        return tableruns.read(path, option, command)
     data = saved.load(path, option)
     try:
         is_run_file = isinstance(data, dict) and data.get("schema") == saved.SCHEMA

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rocketproof_traces.bulk.results import Summary
-from rocketproof_traces.bulk.tables import UNREADABLE
+from rocketproof_traces.bulk.tables import BROKEN, UNREADABLE
 from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.common.pools import cores
 from rocketproof_traces.spark.cluster import SparkCluster
@@ -49,11 +49,12 @@ def render_new(summary: Summary, before: Summary | None) -> None:
 
 def code_of(summary: Summary) -> int:
     """Return the exit code for a summary."""
-    return exit_code(findings=summary.findings, undecided=summary.unknown, unreadable=summary.verdict == "unreadable")
+    failing = [finding for finding in summary.findings if finding.get("severity") != "note"]
+    return exit_code(findings=failing, undecided=summary.unknown, unreadable=summary.verdict == "unreadable")
 
 
-def render(summary: Summary, out: str) -> None:
-    """Print a summary: counts, requests out of reach, findings, the verdict."""
+def render(summary: Summary, out: str | None) -> None:
+    """Print a summary: counts, requests out of reach, findings, broken rules of the user, the verdict. `out`: the folder of the files."""
     page = Page()
     here = f"{Path.cwd()}/"  # files below it are shown with relative paths
     page.line(f"{_by_verdict(summary.histories, 'history', 'histories')}, {_by_verdict(summary.parts, 'part')}")
@@ -66,10 +67,13 @@ def render(summary: Summary, out: str) -> None:
         page.line(f"and {len(summary.findings) - SHOWN} more")
     for text in summary.unknown[:SHOWN]:
         page.wrapped(f"not decided: {text}".replace(here, ""), "bold yellow")
-    page.line(f"findings and verdicts are in {out}".replace(here, ""))
+    for rule, number in sorted(summary.rules.items()):
+        page.line(f"rule {rule} is broken {counted(number, 'time')}", "bold red")
+    if out is not None:
+        page.line(f"findings and verdicts are in {out}".replace(here, ""))
     words = {
         "ok": ("Ok: the specification explains all histories", "bold green"),
-        "illegal": (counted(len(summary.findings), "finding"), "bold red"),
+        "illegal": (counted(sum(finding["kind"] != BROKEN for finding in summary.findings), "finding"), "bold red"),
         "unreadable": ("Nothing could be judged", "bold red"),
         "unknown": ("Unknown: a larger --limit or --time, or the events that are missing may decide", "bold yellow"),
     }
@@ -88,6 +92,10 @@ def _finding(row: Mapping[str, Any]) -> str:
         place = row["history"] if row["file"] is None else row["file"] if row["line"] is None else f"{row['file']}:{row['line']}"
         at = f", event {row['seq']}" if row["seq"] is not None else ""
         return f"not readable: {place}{at}: {row['recorded']}"
+    if row["kind"] == BROKEN:
+        at = f" ({row['part'] or 'the whole history'})" if row["seq"] is None else f", event {row['seq']} ({row['op']} of {row['process']})"
+        sides = f"expected {row['specified']}, found {row['recorded']}"
+        return f"{row['severity']} {row['rule']}: {row['history']}{at}: {row['sentence']}: {sides}"
     text = f"not explained: {row['history']}, event {row['seq']} ({row['op']} of {row['process']}; {row['part']}): "
     text += f"recorded {row['recorded']}; the specification {row['specified']}"
     if not row["sentence"]:

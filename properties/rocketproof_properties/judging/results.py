@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from rocketproof_traces.bulk.tables import BROKEN, UNREADABLE
+
 from ..reports.exitcode import exit_code
 from ..reports.results import Outcome, Result, Run, SourcePlace, first_line, lines
+from ..reports.tableruns import EXPLAINED, SPECIFICATION
 
 COMMAND: Final = "judge"
-_ID: Final = "specification"
-_SENTENCE: Final = "the specification explains what the clients saw"
 _KINDS: Final = ({"verdict", "parts", "findings", "unknown"}, {"cases", "unexplained"}, {"histories", "findings", "verdicts"})
 
 
@@ -34,16 +35,11 @@ def read(data: Any) -> Run | None:
 def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
     profile = str(data["profile"])
 
-    def unexplained(about: str, text: str, details: str = "", place: SourcePlace | None = None, verdict: str = "not explained") -> Result:
-        outcome: Outcome = "differs" if verdict == "not explained" else "error"
-        return Result(
-            _ID, _SENTENCE, outcome, verdict, "explained", profile, about=about, message=first_line(text), details=details, place=place
-        )  # fmt: skip
-
     unexplained_results: list[Result] = []
     for finding in data.get("unexplained", ()):  # of a recording
         unexplained_results.append(
-            unexplained(
+            _unexplained(
+                profile,
                 finding["case"],
                 f"recorded {finding['recorded']}; {_refusal(finding)}",
                 _values(finding),
@@ -56,19 +52,16 @@ def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
             explained = f"answers of this part that are explained before it: {len(finding['prefix'])}"
             steps = ["one order of steps that explains them:", *(f"  {step}" for step in finding["steps"])] if finding["steps"] else []
             place = SourcePlace(subject) if subject else None
-            unexplained_results.append(
-                unexplained(at, f"recorded {finding['recorded']}; {_refusal(refused)}", lines([_values(refused), explained, *steps]), place)
-            )
+            text, details = f"recorded {finding['recorded']}; {_refusal(refused)}", lines([_values(refused), explained, *steps])
+            unexplained_results.append(_unexplained(profile, at, text, details, place))
             continue
-        place = None if finding.get("file") is None else SourcePlace(str(finding["file"]), finding.get("line"))
-        if finding.get("kind") == "unreadable":
-            unexplained_results.append(unexplained(str(finding["history"]), str(finding["recorded"]), place=place, verdict="unreadable"))
+        if finding.get("kind") == BROKEN:
+            yield result_of(finding, profile)
         else:
-            at = f"{finding['history']}, {finding['part']}, event {finding['seq']} ({finding['op']} of {finding['process']})"
-            unexplained_results.append(unexplained(at, f"recorded {finding['recorded']}; {_refusal(finding)}", _values(finding), place))
+            unexplained_results.append(result_of(finding, profile))
     yield from unexplained_results
     for text in data.get("unknown", ()):
-        yield Result(_ID, _SENTENCE, "undecided", "unknown", "explained", profile, about=first_line(text), message=text)
+        yield Result(SPECIFICATION, EXPLAINED, "undecided", "unknown", "explained", profile, about=first_line(text), message=text)
     histories: dict[str, list[Mapping[str, Any]]] = {}
     for row in data.get("verdicts", ()):  # of the parts of many histories
         histories.setdefault(str(row["history"]), []).append(row)
@@ -79,8 +72,41 @@ def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
         yield _explained(profile, "", data["explained"])
 
 
+def result_of(finding: Mapping[str, Any], profile: str) -> Result:
+    """Return the result of a finding about one of many histories."""
+    if finding.get("kind") == BROKEN:
+        return _of_rule(finding, profile)
+    place = None if finding.get("file") is None else SourcePlace(str(finding["file"]), finding.get("line"))
+    if finding.get("kind") == UNREADABLE:
+        return _unexplained(profile, str(finding["history"]), str(finding["recorded"]), place=place, verdict="unreadable")
+    at = f"{finding['history']}, {finding['part']}, event {finding['seq']} ({finding['op']} of {finding['process']})"
+    return _unexplained(profile, at, f"recorded {finding['recorded']}; {_refusal(finding)}", _values(finding), place)
+
+
+def _unexplained(
+    profile: str, about: str, text: str, details: str = "", place: SourcePlace | None = None, verdict: str = "not explained"
+) -> Result:
+    outcome: Outcome = "differs" if verdict == "not explained" else "error"
+    return Result(
+        SPECIFICATION, EXPLAINED, outcome, verdict, "explained", profile,
+        about=about, message=first_line(text), details=details, place=place,
+    )  # fmt: skip
+
+
+def _of_rule(finding: Mapping[str, Any], profile: str) -> Result:
+    """Return the result of a row that breaks a user's rule. A note is no problem."""
+    event = "" if finding["seq"] is None else f", event {finding['seq']} ({finding['op']} of {finding['process']})"
+    about = f"{finding['history']}{', ' + finding['part'] if finding['part'] else ''}{event}"
+    is_note = finding["severity"] == "note"
+    message = f"{'a note: ' if is_note else ''}expected {finding['specified']}, found {finding['recorded']}"
+    return Result(
+        finding["rule"], finding["sentence"], "ok" if is_note else "differs", "violated", "holds", profile,
+        about=about, message=message, properties={"severity": finding["severity"]},
+    )  # fmt: skip
+
+
 def _explained(profile: str, about: str, answers: int) -> Result:
-    return Result(_ID, _SENTENCE, "ok", "explained", "explained", profile, about=about, message=f"{answers:,} answers explained")
+    return Result(SPECIFICATION, EXPLAINED, "ok", "explained", "explained", profile, about=about, message=f"{answers:,} answers explained")
 
 
 def _refusal(row: Mapping[str, Any]) -> str:

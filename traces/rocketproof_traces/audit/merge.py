@@ -33,6 +33,7 @@ from .segment import SHOWN
 from .store import StoreFolder, legal
 from .store_rows import Numbers, append, config_rows, noted_rows, table_rows
 from .task import NOT_READ, Segment
+from .vocabulary import MARKS
 
 NEAR = 4 << 20  # bytes: few records have no entry, so the next record with one begins within this distance after the log's end
 
@@ -327,6 +328,7 @@ class Merger:
                     "entries": queue.max - first if queue is not None else 0,
                     "firstEntry": first,
                     "matched": totals.matched,
+                    MARKS: self.plan.own.of_topic(key[0]),
                 },
             )
 
@@ -375,6 +377,7 @@ class Merger:
             return
         for rows, locations in entry_rows(queue, first, self._current_log):
             rows["behindEnd"] = [0] * len(locations) if missing_end is None else missing_end.take(rows, queue.topic)
+            rows[MARKS] = [self.plan.own.of_topic(queue.topic)] * len(locations)
 
             def place(row: int, locations: Sequence[tuple[str, int, str]] = locations, rows: Numbers = rows) -> dict[str, Any]:
                 path, at, hex_ = locations[row]
@@ -413,7 +416,7 @@ class Merger:
     def _side_files(self) -> None:
         last = max((time for segment in self.segments for time in segment.noted.get("stored", ())), default=0)
         for rows_of in (
-            table_rows(self.store, self.totals.records),
+            table_rows(self.store, self.totals.records, self.plan.own.of_topic),
             config_rows(self.store, last),
             noted_rows(self.store, self.segments, self.whole),
             index_rows(self.store.folder, self.files, self._end),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rocketproof_model import Expr
 from rocketproof_model.columns import BoundProgram, ColumnProgram, TermErrors, compile_columns
 
+from .own import NONE, OwnRules
 from .rules import KINDS, Rule, chosen, instance
 from .vocabulary import vocabulary
 
@@ -32,6 +33,7 @@ class AuditPlan:
     - `limit`: how many findings of a rule each part of the work keeps.
     - `every`: findings of one cause are not combined.
     - `hosts_by_flag`: see `segments.LogFile`.
+    - `own`: rules of the user in addition to those of `source`.
     """
 
     source: Callable[[], Sequence[Rule]]
@@ -40,10 +42,11 @@ class AuditPlan:
     limit: int = 100
     every: bool = False
     hosts_by_flag: bool = True
+    own: OwnRules = NONE
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.source() if not self.only or rule.id in self.only)
+        return tuple(rule for rule in (*self.source(), *self.own.rules) if not self.only or rule.id in self.only)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ Over = Literal[
     "outcome", "operation", "commit", "host", "config", "level", "progress", "checkpoint", "index", "key",
     "exchange", "id", "kept", "counter", "count", "route", "place",
     "message", "fetch", "tracked", "repeated", "administered", "reach", "successor", "arrival", "half", "returned", "lookup",
-    "routed", "registered",
+    "routed", "registered", "judged", "verdict",
 ]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
 
@@ -38,7 +38,7 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     "table": ("table", False),
     "damage": ("damage", False),
     **{kind: (kind, False) for kind in JOINS},
-    **{kind: (kind, False) for kind in ("exchange", "id", "kept", "counter", "count", "route", "place", *PROMISED)},
+    **{kind: (kind, False) for kind in ("exchange", "id", "kept", "counter", "count", "route", "place", "judged", "verdict", *PROMISED)},
 }
 
 _RELATIONS = {"lt": ("below", "above"), "le": ("at most", "at least")}  # if the found value is the left operand, the right operand
@@ -72,6 +72,7 @@ class Rule:
     - `exchange`: a request; `id`: an id in a response; `kept`: a record and the request that stored it.
     - `counter`: a queue; `count`: the messages of a topic; `route`: the entries of a broker in a route; `place`: the place of a record.
     - a kind of `promised`.
+    - `judged`: a request of any recorded history; `verdict`: a judge's verdict. Only rules of users are about them.
     """
 
     claim: Property
@@ -88,6 +89,11 @@ class Rule:
     def field(self) -> str:
         """The field whose expected and found values a violation states, such as `queueOffset`, or the term if it is computed."""
         return show(self.found).replace("'", "")
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """Everything that a result of the rule depends on."""
+        return (self.id, self.over, self.severity, self.claim.sentence, *map(show, (self.claim.formula, self.expected, self.found)))
 
     @property
     def vocabulary(self) -> RowVocabulary:

@@ -19,7 +19,6 @@ import rocketproof_model
 import rocketproof_protocol
 from rocketproof_model import interrupts
 from rocketproof_model.diskcache import code_digest
-from rocketproof_model.language import show
 
 from ..common.errors import TraceError
 from ..common.pools import WorkerPool
@@ -109,11 +108,7 @@ def _digest(texts: Iterable[str]) -> str:
 
 def _text(plan: AuditPlan) -> str:
     """Return everything of a plan that a result depends on, including the formulas of its rules."""
-    rules = [
-        (rule.id, rule.over, rule.severity, rule.claim.sentence, show(rule.claim.formula), show(rule.expected), show(rule.found))
-        for rule in plan.rules
-    ]
-    return repr((plan.settings, plan.limit, plan.hosts_by_flag, rules))
+    return repr((plan.settings, plan.limit, plan.hosts_by_flag, [rule.text for rule in plan.rules], plan.own.patterns))
 
 
 @cache

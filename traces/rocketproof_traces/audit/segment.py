@@ -43,7 +43,7 @@ from .store import StoreFolder, store_folder
 from .succession import Succession
 from .task import LogRange, Segment, failed_segment
 from .transactions import HalfMessages, numbers_of
-from .vocabulary import FACTS, JOINED, Class
+from .vocabulary import FACTS, JOINED, MARKS, Class
 
 ROWS = 4096  # rows of a chunk: its columns stay in the processor's caches
 WINDOW = 5 << 20  # bytes in memory, for 4096 records of 1 KiB; a chunk does not extend over them
@@ -107,6 +107,7 @@ class _Workspace:
         self.log_lines = np.array([NUMBER[name] for name in _compared_columns(compiled, "log")], np.int64)
         self.texts: list[str] = []
         self.facts_of_names = np.zeros((4, 1), np.int64)
+        self.marks = np.zeros(1, np.int64)  # of each name, see `own.OwnRules`; last of the absent name
 
     @property
     def is_large(self) -> bool:
@@ -122,6 +123,7 @@ class _Workspace:
         facts = [[store.class_of(name), store.limit_of(name), store.queues_of(name), store.has_queues_of(name)] for name in new]
         none = [Class.encode("none"), 0, 0, store.has_queues_of("")]
         self.facts_of_names = np.concatenate((self.facts_of_names[:, :-1], np.array([*facts, none], np.int64).T), axis=1)
+        self.marks = np.concatenate((self.marks[:-1], np.array([*map(self.plan.own.of_topic, new), 0], np.int64)))
         self.texts = texts
 
     def join(self, rows: int) -> tuple[int, int, int, int]:
@@ -132,6 +134,8 @@ class _Workspace:
         topic, queue_id, queue_offset = (self.columns[name][:rows] for name in ("topic", "queueId", "queueOffset"))
         self.lookup.find(topic, queue_id, queue_offset, [self.columns[name][:rows] for name in ENTRY_COLUMNS])
         counts: tuple[int, int, int, int] = join(self.table, rows, self.facts_of_names, self.waits, self.store.dispatched, self.picked)
+        if self.plan.own.patterns:
+            self.columns[MARKS][:rows] = self.marks[topic]
         return counts
 
 

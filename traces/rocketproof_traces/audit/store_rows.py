@@ -19,6 +19,7 @@ from ..stored.layout import ENTRY
 from ..stored.paths import exists, join
 from .store import StoreFolder, is_created
 from .task import Segment
+from .vocabulary import MARKS
 
 Numbers = dict[str, list[Any]]
 Rows = tuple[str, Mapping[str, Any], Callable[[int], dict[str, Any]]]
@@ -37,8 +38,8 @@ def append(rows: Numbers, row: Mapping[str, Any]) -> None:
         rows.setdefault(name, []).append(value)
 
 
-def table_rows(store: StoreFolder, records: int) -> Iterator[Rows]:
-    """Yield topics.json as a whole, and topic by topic. `records`: the number of records in the log."""
+def table_rows(store: StoreFolder, records: int, marks: Callable[[str], int]) -> Iterator[Rows]:
+    """Yield topics.json as a whole, and topic by topic. `records`: the number of records in the log. `marks`: see `own.OwnRules`."""
     table = store.topics
     path = store.topics_path
     created = 0 if table is None else sum(is_created(store, name, row.perm) for name, row in table.topics.items())
@@ -67,6 +68,7 @@ def table_rows(store: StoreFolder, records: int) -> Iterator[Rows]:
                 "topicSysFlag": row.sys_flag,
                 "order": int(row.order),
                 "sameName": int(row.topic == name),
+                MARKS: marks(name),
             },
         )
     yield "topic", rows, lambda row: {"file": path, "offset": 0, "topic": names[row]}

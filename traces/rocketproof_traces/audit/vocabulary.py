@@ -22,6 +22,9 @@ from ..stored.kinds import BIT, Reason
 from . import joined
 from .promised import PROMISED
 
+MARKS = "textMarks"
+"""The column with a bit for each pattern of texts, such as topics, that the rules of a user compare with."""
+MOST_PATTERNS = 60
 I32 = Int(*JAVA_INT)
 I64 = Int(-(2**61), 2**61)
 
@@ -29,6 +32,7 @@ CLASSES = ("ordinary", "template", "own", "schedule", "half", "operations", "ret
 Class = Enum(*CLASSES)
 """What a topic's name means: `template` is TBW102, `own` the names of the cluster and the broker, `none` that there is no name."""
 
+Marks = Int(0, 2**MOST_PATTERNS - 1)
 JOINED: Mapping[str, Type] = {
     "topicClass": Class,
     "realClass": Class,
@@ -48,22 +52,9 @@ JOINED: Mapping[str, Type] = {
     "originKnown": Bool,
     "originSame": Bool,
     "originTimes": I32,
+    MARKS: Marks,
 }
-"""The columns that the audit adds to the facts of a record.
-
-- `topicClass`, `realClass`, `retryClass`: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC.
-- `falselyCompressed`: sysFlag states compression, but the body does not begin like compressed data.
-- `realSame`: REAL_TOPIC is its topic.
-- `realQueues`: the number of queues of REAL_TOPIC in topics.json, 0 if unknown.
-- `levelDelay`: the broker's wait for the level in DELAY, in milliseconds.
-- `retryMaxTimes`: of the group whose dead letter topic this is.
-- `entryKnown`: the record must have an entry in queues that the audit reads.
-- `entryThere`: its queue has an entry at `queueOffset`; the next three columns are this entry's fields.
-- `originRead`: ORIGIN_MESSAGE_ID of a record that was sent back is an id.
-- `originHere`: the id is in this log and has the record's own store host.
-- `originKnown`: the record was sent back, and the first record of its chain is in this log.
-- `originSame`: both have the same topic. `originTimes`: the reconsumeTimes of the first record.
-"""
+"""The columns that the audit adds to the facts of a record. `fields.MEANINGS` has their meanings."""
 
 FACTS: Mapping[str, Type] = {
     "physicalOffset": I64,
@@ -115,15 +106,9 @@ QUEUE: Mapping[str, Type] = {
     "entries": I64,
     "firstEntry": I64,
     "matched": I64,
+    MARKS: Marks,
 }
-"""A queue of the log.
-
-- `known`: the topic is in topics.json, which contains the next three numbers (else 0).
-- `records`: the records with a queue offset. `firstQueueOffset`: the offset of the first of them.
-- `logStart`: the physical offset at which the log begins.
-- `entries`: the entries of the consume queue that point into the log. `firstEntry`: the number of the first of them.
-- `matched`: the records whose entry points at them.
-"""
+"""A queue of the log, see `fields.MEANINGS`."""
 
 ENTRY: Mapping[str, Type] = {
     "index": I64,
@@ -138,6 +123,7 @@ ENTRY: Mapping[str, Type] = {
     "queueId": I32,
     "recordQueueOffset": I64,
     "sysFlag": I32,
+    MARKS: Marks,
 }
 """An entry that no record claims, and the record at its physical offset (`recordThere`).
 
@@ -181,13 +167,7 @@ FILE: Mapping[str, Type] = {
     "blank": I64,
     "last": Bool,
 }
-"""A file of the log.
-
-- `ledger`: the file is DLedger's.
-- `end`: the end of its records, from the start of the file.
-- `blank`: the size in the blank at this end, 0 without a blank.
-- `last`: no later file has data.
-"""
+"""A file of the log, see `fields.MEANINGS`."""
 
 TOPIC: Mapping[str, Type] = {
     "topicClass": Class,
@@ -197,8 +177,9 @@ TOPIC: Mapping[str, Type] = {
     "topicSysFlag": I32,
     "order": Bool,
     "sameName": Bool,
+    MARKS: Marks,
 }
-"""An entry of topics.json. `sameName`: its key equals the name in its value."""
+"""An entry of topics.json, see `fields.MEANINGS`."""
 
 TABLE: Mapping[str, Type] = {
     "there": Bool,
@@ -312,6 +293,32 @@ PLACE: Mapping[str, Type] = {"size": I64, "rest": I64}
 """A record in a log that was read completely: its size, and the bytes from its start to the end of its file."""
 
 
+JUDGED: Mapping[str, Type] = {
+    "seq": I64,
+    "answered": Bool,
+    "failed": Bool,
+    "took": I64,
+    "code": I32,
+    "queueId": I32,
+    "queueOffset": I64,
+    MARKS: Marks,
+}
+"""A request of a judged history with its response, for rules of a user, see `fields.MEANINGS`."""
+
+HistoryState = Enum("ok", "illegal", "unknown", "unreadable")
+VERDICT: Mapping[str, Type] = {
+    "whole": Bool,
+    "verdict": HistoryState,
+    "events": I64,
+    "explained": I64,
+    "expanded": I64,
+    "outOfReach": I64,
+    "findings": I64,
+    MARKS: Marks,
+}
+"""A judge's verdict on a part of a history or on the whole, for rules of a user, see `fields.MEANINGS`."""
+
+
 @dataclass(frozen=True, eq=False)
 class RowVocabulary:
     """A model and its columns as a row of terms; `given` are its constants."""
@@ -416,5 +423,7 @@ def vocabulary() -> Mapping[str, RowVocabulary]:
         "count": _vocabulary("count", COUNT),
         "route": _vocabulary("route", ROUTE),
         "place": _vocabulary("place", PLACE),
+        "judged": _vocabulary("judged", JUDGED),
+        "verdict": _vocabulary("verdict", VERDICT),
         **{name: _vocabulary(name, columns) for name, columns in PROMISED.items()},
     }

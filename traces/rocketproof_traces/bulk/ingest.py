@@ -105,11 +105,8 @@ def take(cache: PieceCache, source: str) -> CachedSource:
     stamp = stamp_of(source)
     try:
         ingest.read()
-    except RocketproofError as error:
-        ingest.stop(error)
-    except (OSError, pa.ArrowException, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        ingest.stop(TraceError(source, f"cannot be read ({' '.join(reason.split())})", "give a history"))
+    except UNREADABLE_SOURCE as error:
+        ingest.stop(unreadable(source, error))
     except BaseException:
         ingest.drop()
         raise
@@ -118,16 +115,138 @@ def take(cache: PieceCache, source: str) -> CachedSource:
     return cached
 
 
+UNREADABLE_SOURCE = (RocketproofError, OSError, pa.ArrowException, OverflowError)
+"""What reading a source raises if it is damaged or cannot be read."""
+
+
+def unreadable(source: str, error: BaseException) -> RocketproofError:
+    """Return one of UNREADABLE_SOURCE as an error of one line."""
+    if isinstance(error, RocketproofError):
+        return error
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return TraceError(source, f"cannot be read ({' '.join(reason.split())})", "give a history")
+
+
+class SourceReader:
+    """Reads a source as tables of events. `origins` has the origin of each history that was found so far."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.origins: dict[str, Any] = {}
+        self.history = source
+        """The history that the next event belongs to, for a problem of the source."""
+
+    def tables(self) -> Iterator[tuple[str, pa.Table]]:
+        """Yield tables of EVENTS, each with its history. Raises what reading raises, after all events before the damaged place."""
+        if self.source.endswith((".parquet", ".pq")):
+            yield from self._parquet()
+            return
+        with _here(self.source) as path:
+            first = _first_object(path)
+            if first.get("schema") == history.SCHEMA:
+                yield from self._history_file(path)
+            elif "request" in first or "settings" in first:
+                yield from self._recording(path)
+            else:
+                raise TraceError(f"{self.source}:1", "is neither a history nor a recording", "see docs/history.md in the room traces")
+
+    def _history_file(self, path: Path) -> Iterator[tuple[str, pa.Table]]:
+        header, events = _piece_or_whole(path)
+        name = header.origin.get("history")
+        self.history = name if isinstance(name, str) and name else self.source
+        self.origins[self.history] = dict(header.origin)
+        return _tables((self.history, event) for event in events)
+
+    def _recording(self, path: Path) -> Iterator[tuple[str, pa.Table]]:
+        origins, events = recordings.histories(path)
+        self.origins = {f"{self.source}#{cfg}": origin for cfg, origin in origins.items()}
+        return _tables((f"{self.source}#{cfg}", event) for cfg, event in events)
+
+    def _parquet(self) -> Iterator[tuple[str, pa.Table]]:
+        files, inner = place(self.source)
+        with files.open_input_file(inner) as file, pq.ParquetFile(file) as parquet:
+            names = parquet.schema_arrow.names
+            missing = [name for name in NEEDED if name not in names]
+            if missing:
+                raise TraceError(self.source, f"has no column {missing[0]!r}", f"events have {', '.join(NEEDED)}; history, time")
+            ready = all(field.name in names for field in EVENTS)
+            columns = EVENTS.names if ready else [name for name in (*NEEDED, "history", "time") if name in names]
+            for batch in parquet.iter_batches(BATCH, columns=columns):
+                table = pa.Table.from_batches([batch])
+                if ready:
+                    yield from self._by_history(table.select(EVENTS.names).cast(EVENTS))
+                else:
+                    yield from self._derived(table)
+
+    def _derived(self, table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+        """Yield a table of bare events, with the columns derived from their values."""
+        rows: list[dict[str, Any]] = []
+        problem: TraceError | None = None
+        for row in table.to_pylist():
+            try:
+                rows.append(self._bare(row))
+            except TraceError as error:
+                problem = error
+                break
+        yield from self._by_history(pa.Table.from_pylist(rows, EVENTS))
+        if problem is not None:
+            raise problem
+
+    def _bare(self, row: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(row["seq"], int):
+            raise TraceError(f"{self.source}: event {row['seq']}", "is no event", "seq is a number, value a JSON object")
+        text = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], default=str)
+        value = object_of(text)
+        event = event_row(
+            str(row.get("history") or self.source),
+            Event(row["seq"], str(row["type"]), str(row["process"]), str(row["op"]), value or {}, row.get("time")),
+        )
+        return event if value is not None else {**event, "value": text}  # the history ends when this value is parsed
+
+    def _by_history(self, table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+        names = table["history"].unique().to_pylist()
+        for name in names:
+            self.origins.setdefault(name, {})
+            mine = pa.array([history == name for history in table["history"].to_pylist()]) if len(names) > 1 else None
+            yield name, table if mine is None else table.filter(mine)
+
+
+def _tables(events: Iterator[tuple[str, Event]]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield events in tables of up to BATCH rows by history. An error of the events is raised after the last table."""
+    waiting: dict[str, list[dict[str, Any]]] = {}
+    problem: RocketproofError | None = None
+    while True:
+        try:
+            name, event = next(events)
+        except StopIteration:
+            break
+        except RocketproofError as error:
+            problem = error
+            break
+        rows = waiting.setdefault(name, [])
+        rows.append(event_row(name, event))
+        if len(rows) >= BATCH:
+            yield name, pa.Table.from_pylist(rows, EVENTS)
+            rows.clear()
+    for name, rows in waiting.items():
+        yield name, pa.Table.from_pylist(rows, EVENTS)
+    if problem is not None:
+        raise problem
+
+
 class _Ingest:
-    """A source that is being read."""
+    """A source whose events are written into a cache."""
 
     def __init__(self, cache: PieceCache, source: str) -> None:
         self.cache, self.source = cache, source
-        self.origins: dict[str, Any] = {}
         self.problems: list[tuple[str, int | None, str]] = []
+        self._reader = SourceReader(source)
         self._numbers = itertools.count()
         self._runs: dict[str, Runs] = {}
-        self._history = source
+
+    @property
+    def origins(self) -> dict[str, Any]:
+        return self._reader.origins
 
     def pieces(self) -> tuple[Any, ...]:
         for run in self._runs.values():
@@ -141,51 +260,12 @@ class _Ingest:
 
     def stop(self, error: RocketproofError) -> None:
         """Record where and why reading stopped."""
-        line = None
-        text = str(error)
-        if text.startswith(f"{self.source}:"):
-            place_, _, rest = text[len(self.source) + 1 :].partition(": ")
-            line = java_int(place_)
-            text = rest if line is not None else text
-        self.problems.append((self._history, line, text.removeprefix(f"{self.source}: ")))
+        line, text = problem_of(self.source, error)
+        self.problems.append((self._reader.history, line, text))
 
     def read(self) -> None:
-        if self.source.endswith((".parquet", ".pq")):
-            self._parquet()
-            return
-        with _here(self.source) as path:
-            first = _first_object(path)
-            if first.get("schema") == history.SCHEMA:
-                self._history_file(path)
-            elif "request" in first or "settings" in first:
-                self._recording(path)
-            else:
-                raise TraceError(f"{self.source}:1", "is neither a history nor a recording", "see docs/history.md in the room traces")
-
-    def _history_file(self, path: Path) -> None:
-        header, events = _piece_or_whole(path)
-        name = header.origin.get("history")
-        self._history = name if isinstance(name, str) and name else self.source
-        self.origins[self._history] = dict(header.origin)
-        self._rows((self._history, event) for event in events)
-
-    def _recording(self, path: Path) -> None:
-        origins, events = recordings.histories(path)
-        self.origins = {f"{self.source}#{cfg}": origin for cfg, origin in origins.items()}
-        self._rows((f"{self.source}#{cfg}", event) for cfg, event in events)
-
-    def _rows(self, events: Iterator[tuple[str, Event]]) -> None:
-        waiting: dict[str, list[dict[str, Any]]] = {}
-        try:
-            for name, event in events:
-                rows = waiting.setdefault(name, [])
-                rows.append(event_row(name, event))
-                if len(rows) >= BATCH:
-                    self._put(name, pa.Table.from_pylist(rows, EVENTS))
-                    rows.clear()
-        finally:
-            for name, rows in waiting.items():
-                self._put(name, pa.Table.from_pylist(rows, EVENTS))
+        for name, table in self._reader.tables():
+            self._put(name, table)
 
     def _put(self, name: str, table: pa.Table) -> None:
         if name not in self._runs:
@@ -195,49 +275,16 @@ class _Ingest:
                 run.close()
         self._runs[name].add(table)
 
-    def _parquet(self) -> None:
-        files, inner = place(self.source)
-        with files.open_input_file(inner) as file, pq.ParquetFile(file) as parquet:
-            names = parquet.schema_arrow.names
-            missing = [name for name in NEEDED if name not in names]
-            if missing:
-                raise TraceError(self.source, f"has no column {missing[0]!r}", f"events have {', '.join(NEEDED)}; history, time")
-            ready = all(field.name in names for field in EVENTS)
-            columns = EVENTS.names if ready else [name for name in (*NEEDED, "history", "time") if name in names]
-            for batch in parquet.iter_batches(BATCH, columns=columns):
-                table = pa.Table.from_batches([batch])
-                if ready:
-                    self._spread(table.select(EVENTS.names).cast(EVENTS))
-                else:
-                    self._derive(table)
 
-    def _derive(self, table: pa.Table) -> None:
-        """Add a table of bare events, with the columns derived from their values."""
-        rows: list[dict[str, Any]] = []
-        try:
-            for row in table.to_pylist():
-                rows.append(self._bare(row))
-        finally:
-            self._spread(pa.Table.from_pylist(rows, EVENTS))
-
-    def _bare(self, row: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(row["seq"], int):
-            raise TraceError(f"{self.source}: event {row['seq']}", "is no event", "seq is a number, value a JSON object")
-        text = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], default=str)
-        value = object_of(text)
-        event = event_row(
-            str(row.get("history") or self.source),
-            Event(row["seq"], str(row["type"]), str(row["process"]), str(row["op"]), value or {}, row.get("time")),
-        )
-        return event if value is not None else {**event, "value": text}  # the history ends when this value is parsed
-
-    def _spread(self, table: pa.Table) -> None:
-        names = table["history"].unique().to_pylist()
-        for name in names:
-            self.origins.setdefault(name, {})
-            self._put(
-                name, table if len(names) == 1 else table.filter(pa.array([history == name for history in table["history"].to_pylist()]))
-            )
+def problem_of(source: str, error: RocketproofError) -> tuple[int | None, str]:
+    """Return the line at which reading a source stopped, None if unknown, and the reason."""
+    text = str(error)
+    line = None
+    if text.startswith(f"{source}:"):
+        place_, _, rest = text[len(source) + 1 :].partition(": ")
+        line = java_int(place_)
+        text = rest if line is not None else text
+    return line, text.removeprefix(f"{source}: ")
 
 
 def _piece_or_whole(path: Path) -> tuple[Header, Iterator[Event]]:
@@ -278,4 +325,4 @@ def _here(source: str) -> Iterator[Path]:
             raise TraceError(error.place.replace(str(path), source), error.problem, error.remedy) from None
 
 
-__all__ = ["SUFFIX", "sources", "stamp_of", "take"]
+__all__ = ["SUFFIX", "UNREADABLE_SOURCE", "SourceReader", "problem_of", "sources", "stamp_of", "take", "unreadable"]

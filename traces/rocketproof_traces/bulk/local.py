@@ -50,7 +50,7 @@ def _judged(order: JudgingJob, todo: list[HistoryTask], spread: WorkerPool) -> I
     for task in todo:
         if _events(task) > HELD:
             with tempfile.TemporaryDirectory() as folder:
-                files = spill(partition(PieceCache(order.cache), task), Path(folder), -(-_events(task) // HELD))
+                files = spill(partition(PieceCache(order.cache), task, order.own), Path(folder), -(-_events(task) // HELD))
                 yield from spread(partial(_judge_file, order), files)
 
 
@@ -73,12 +73,12 @@ def _events(task: HistoryTask) -> int:
 
 
 def _judge(order: JudgingJob, task: HistoryTask) -> pa.Table:
-    return judge_whole(partition(PieceCache(order.cache), task), order.profile, order.bound)
+    return judge_whole(partition(PieceCache(order.cache), task, order.own), order.profile, order.bound, order.own)
 
 
 def _judge_file(order: JudgingJob, file: Path) -> pa.Table:
     with pa.ipc.open_file(file) as reader:
-        return judge_whole((reader.get_batch(k) for k in range(reader.num_record_batches)), order.profile, order.bound)
+        return judge_whole((reader.get_batch(k) for k in range(reader.num_record_batches)), order.profile, order.bound, order.own)
 
 
 def spill(batches: Iterable[pa.RecordBatch], folder: Path, number: int) -> list[Path]:

@@ -21,6 +21,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE, TEMPLATES
 
+from ..audit.own import NONE, OwnRules
 from ..checker.group_offsets import DECIDED_BY_FIELDS
 from ..checker.histories import cluster_of, is_recording
 from ..checker.partition import Survey
@@ -31,6 +32,7 @@ from ..history import Event, Header, Rules
 from ..history.exchange import Exchange
 from ..history.exchanges import CONFIGURE, PROGRESS, SENDS, STRAY, CallEvents, addressee, paired, stray_request
 from .cache import BATCH, Piece, PieceCache
+from .ownrules import ExchangeRules
 from .tables import CALLS, object_of
 
 TIMER = "TIMER_"
@@ -39,7 +41,7 @@ HISTORY = -1
 """The partition number of the history itself."""
 KEPT = 200_000
 """The maximum number of events of a history that is kept in memory instead of being read twice."""
-_COLUMNS = ["seq", "time", "process", "type", "op", "value", "broker", "topic", "defaultTopic"]
+_COLUMNS = ["seq", "time", "process", "type", "op", "value", "broker", "topic", "defaultTopic", "code", "queueId", "queueOffset"]
 
 
 class CachedEvent(NamedTuple):
@@ -54,6 +56,9 @@ class CachedEvent(NamedTuple):
     broker: str | None
     topic: str | None
     default: str | None
+    code: int | None
+    queue_id: int | None
+    queue_offset: int | None
 
 
 @dataclass(frozen=True)
@@ -71,14 +76,14 @@ class HistoryTask:
     late: float | None = None
 
 
-def partition(cache: PieceCache, task: HistoryTask) -> Iterator[pa.RecordBatch]:
-    """Yield the history's rows of CALLS, those of a partition in no particular order."""
-    return _Partition(cache, task).batches()
+def partition(cache: PieceCache, task: HistoryTask, own: OwnRules = NONE) -> Iterator[pa.RecordBatch]:
+    """Yield the history's rows of CALLS, those of a partition in no particular order. `own`: rules of the user over exchanges."""
+    return _Partition(cache, task, own).batches()
 
 
 class _Partition:
-    def __init__(self, cache: PieceCache, task: HistoryTask) -> None:
-        self.cache, self.task = cache, task
+    def __init__(self, cache: PieceCache, task: HistoryTask, own: OwnRules) -> None:
+        self.cache, self.task, self.own = cache, task, ExchangeRules(own)
         self.survey = Survey(cluster_of(Header(task.origin)), is_recording(Header(task.origin)))
         self.events = 0
         self.missing: tuple[int, int] | None = None  # the first missing number, and the next existing one
@@ -196,12 +201,13 @@ class _Partition:
         parts_of: dict[str, list[int]] = {}
         for number, (broker, _) in enumerate(groups):
             parts_of.setdefault(broker, []).append(number)
-        yield _brief(history, HISTORY, self._facts_of_history())
         for number, (broker, topics) in enumerate(groups):
             yield _brief(history, number, self._facts_for(broker, topics, alone=len(parts_of[broker]) == 1))
         wanted = [{*topics, *TEMPLATES, self.survey.cluster, broker} for broker, topics in groups]
         for call in paired(self._again()) if self.kept is None else self.kept:
             if isinstance(call, CallEvents):
+                if not self.own.is_empty:
+                    self.own.take(call)
                 begun, ended = call.begun, call.answer
                 topic = self._about(call)[0] if begun.op in PLACEMENT_OPS else begun.topic
                 part = of.get((str(begun.broker), topic or ""))
@@ -220,6 +226,7 @@ class _Partition:
                 for part in parts_of.get(call.process, ()):
                     mine = {name: topics_said[name] for name in wanted[part] if name in topics_said}
                     yield history, part, "topics", call.seq, None, None, call.process, call.op, json.dumps({"topics": mine}), None
+        yield _brief(history, HISTORY, self._facts_of_history())
 
     def _facts_for(self, broker: str, topics: Sequence[str], *, alone: bool) -> dict[str, Any]:
         """Return the facts about the whole history that a partition needs."""
@@ -250,7 +257,7 @@ class _Partition:
             else:
                 unknown = f"{self.task.history}: {events} did not come yet"
         facts = {"events": self.events, "left_out": dict(self.survey.left_out), "problems": problems}
-        return {**facts, "unknown": unknown, "stamp": self.task.stamp}
+        return {**facts, "unknown": unknown, "stamp": self.task.stamp, "rules": self.own.data()}
 
     def _given_up(self) -> bool:
         """Whether the missing event is older than the limit for late events."""

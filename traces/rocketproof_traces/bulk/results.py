@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ _UNREADABLE = "unreadable"
 @dataclass
 class Summary:
     """The summary of a folder's verdicts. `histories` and `parts` count histories and partitions by verdict; `unread` counts histories
-    of which nothing could be judged."""
+    of which nothing could be judged; `rules` counts rows that break a rule of the user."""
 
     profile: str
     histories: Counter[str] = field(default_factory=Counter)
@@ -43,6 +43,7 @@ class Summary:
     expanded: int = 0
     out_of_reach: Counter[str] = field(default_factory=Counter)
     unknown: list[str] = field(default_factory=list)
+    rules: Counter[str] = field(default_factory=Counter)
     findings: list[dict[str, Any]] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
@@ -59,6 +60,7 @@ class Summary:
             **{key: value for key, value in vars(self).items() if key not in ("rows", "unread")},
             "verdict": self.verdict,
             "out_of_reach": dict(self.out_of_reach.most_common()),
+            "rules": dict(sorted(self.rules.items())),
             "verdicts": self.rows,
         }
 
@@ -119,15 +121,18 @@ class FolderResults:
             newest.update({history: (number, stamp) for history, part, stamp in zip(*columns, strict=True) if part is None})
         return newest
 
+    def verdicts(self) -> Iterator[dict[str, Any]]:
+        """Yield the newest verdicts on each history, as rows of VERDICTS."""
+        newest = {history: number for history, (number, _) in self.stamps().items()}
+        for number, table in self._rows(VERDICTS.names):
+            yield from (row for row in table.to_pylist() if newest.get(row["history"]) == number)
+
     def summary(self, profile: str) -> Summary:
         """Return the summary of all histories, and write the findings to `findings.parquet` next to the verdicts."""
-        newest = {history: number for history, (number, _) in self.stamps().items()}
         summary = Summary(profile)
         verdicts: dict[str, str] = {}
-        for number, table in self._rows(VERDICTS.names):
-            for row in table.to_pylist():
-                if newest.get(row["history"]) == number:
-                    _count(summary, row, verdicts)
+        for row in self.verdicts():
+            _count(summary, row, verdicts)
         summary.histories.update(verdicts.values())
         summary.findings.sort(key=lambda f: (f["history"], f["seq"] is None, f["seq"] or 0, f["part"] or ""))
         summary.rows.sort(key=lambda r: (r["history"], r["part"] or ""))
@@ -142,10 +147,16 @@ class FolderResults:
             pq.write_table(pa.Table.from_pylist(rows, FINDINGS), part, filesystem=self.files)
 
 
+def combined(verdicts: Iterable[str]) -> str:
+    """Return the verdict on a history from those on its parts and on the whole."""
+    words = set(verdicts)
+    return _UNREADABLE if _UNREADABLE in words else all_of(map(JudgingOutcome, words)).value
+
+
 def _count(summary: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> None:
     history, verdict = row["history"], row["verdict"]
     both = {verdict, verdicts.get(history, verdict)}
-    verdicts[history] = _UNREADABLE if _UNREADABLE in both else all_of(map(JudgingOutcome, both)).value
+    verdicts[history] = combined(both)
     if row["part"] is not None:
         summary.parts[verdict] += 1
     elif not row["events"] and verdict == "unreadable":
@@ -154,6 +165,7 @@ def _count(summary: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> N
     summary.explained += row["explained"]
     summary.expanded += row["expanded"]
     summary.out_of_reach.update(json.loads(row["outOfReach"]))
+    summary.rules.update(json.loads(row["rules"] or "{}"))
     if row["unknown"]:
         summary.unknown.append(row["unknown"])
     for finding in row["findings"]:
@@ -163,4 +175,4 @@ def _count(summary: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> N
     summary.rows.append({name: row[name] for name in kept} | {"out_of_reach": json.loads(row["outOfReach"])})
 
 
-__all__ = ["DONE", "UNREADABLE", "FolderResults", "Summary"]
+__all__ = ["DONE", "UNREADABLE", "FolderResults", "Summary", "combined"]

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rocketproof_protocol.numbers import whole_number
 
+from ..audit.programs import ViolatingRow
 from ..checker.findings import UnexplainedEvent
 from ..checker.partition import default_of
 from ..history import Event
@@ -74,6 +75,8 @@ _FINDING = [
     pa.field("prefix", pa.list_(pa.int64())),
     pa.field("steps", pa.list_(pa.string())),
     pa.field("state", pa.string()),
+    pa.field("rule", pa.string()),
+    pa.field("severity", pa.string()),
 ]
 
 VERDICTS = pa.schema(
@@ -88,23 +91,26 @@ VERDICTS = pa.schema(
         pa.field("unknown", pa.string()),
         pa.field("stamp", pa.string()),
         pa.field("findings", pa.list_(pa.struct(_FINDING))),
+        pa.field("rules", pa.string()),
     ]
 )
 """The verdicts: a row for each partition, and one for each history, whose `part` is null.
 
 `verdict` is ok, illegal, unknown, or unreadable if a part could not be read. `outOfReach` counts requests by reason (JSON). `stamp`
-identifies the judged events and the job.
+identifies the judged events and the job. `rules` counts the rows that break a user's rule, by its id (JSON).
 """
 
 FINDINGS = pa.schema([pa.field("history", pa.string()), *_FINDING])
 """A row for each finding. `values` and `state` are JSON.
 
 `kind` is `not explained` for an answer that no state explains, and `not readable` for a place after which a file or a history cannot be
-read. In the second case, `recorded` has the reason.
+read. In the second case, `recorded` has the reason. For `rule broken`, the columns `rule`, `severity` and `sentence` are a user's rule,
+`specified` and `recorded` its expected and found values.
 """
 
 UNREADABLE = "not readable"
 UNEXPLAINED = "not explained"
+BROKEN = "rule broken"
 JSON_COLUMNS = ("values", "state")
 _DECODER = json.JSONDecoder()
 
@@ -178,13 +184,21 @@ def unreadable_row(problem: str, *, file: str | None = None, line: int | None = 
     return {**row, "kind": UNREADABLE, "file": file, "line": line, "seq": seq, "recorded": problem}
 
 
+def broken_row(breach: ViolatingRow, **where: Any) -> dict[str, Any]:
+    """Return a finding for a row that breaks a user's rule."""
+    rule = breach.rule
+    row = {**dict.fromkeys(field.name for field in _FINDING), **where, "kind": BROKEN, "rule": rule.id, "severity": rule.severity}
+    return {**row, "sentence": rule.claim.sentence, "specified": breach.expected, "recorded": breach.found}
+
+
 def verdict_row(history: str, part: str | None, verdict: str, **more: Any) -> dict[str, Any]:
     """Return a row of VERDICTS; missing values are 0, empty or null."""
     row = {"history": history, "part": part, "verdict": verdict, "events": 0, "explained": 0, "expanded": 0}
-    return {**row, "outOfReach": "{}", "unknown": None, "stamp": None, "findings": [], **more}
+    return {**row, "outOfReach": "{}", "unknown": None, "stamp": None, "findings": [], "rules": "{}", **more}
 
 
 __all__ = [
+    "BROKEN",
     "CALLS",
     "EVENTS",
     "FINDINGS",
@@ -192,6 +206,7 @@ __all__ = [
     "UNEXPLAINED",
     "UNREADABLE",
     "VERDICTS",
+    "broken_row",
     "event_row",
     "finding_row",
     "object_of",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from ..audit.own import NONE, OwnRules
 from ..checker.histories import cluster_of, is_recording, judge_partition
 from ..checker.partition import HistoryPartition, Survey, name_of, partition_of
 from ..checker.requests import Break, Snapshot, second_executions, snapshot
@@ -21,6 +22,7 @@ from ..common.collection import uncollected
 from ..common.errors import TraceError
 from ..history import Event, Header
 from ..history.exchange import Exchange
+from .ownrules import with_verdict_rules
 from .partition import HISTORY, exchange_of_texts
 from .tables import VERDICTS, finding_row, unreadable_row, verdict_row
 
@@ -38,10 +40,13 @@ class _Row(NamedTuple):
     answer: str | None
 
 
-def judge_calls(calls: pa.Table, profile: str, bound: SearchBound) -> pa.Table:
-    """Return the verdict on the rows (CALLS) of one partition of a history, or on the history itself, as a row of VERDICTS."""
+def judge_calls(calls: pa.Table, profile: str, bound: SearchBound, own: OwnRules = NONE) -> pa.Table:
+    """Return the verdict on the rows (CALLS) of one partition of a history, or on the history itself, as a row of VERDICTS.
+
+    `own`: rules of the user over verdicts.
+    """
     with uncollected():
-        return _judged(calls, profile, bound)
+        return with_verdict_rules(_judged(calls, profile, bound), own)
 
 
 def _judged(calls: pa.Table, profile: str, bound: SearchBound) -> pa.Table:
@@ -78,13 +83,13 @@ def _judged(calls: pa.Table, profile: str, bound: SearchBound) -> pa.Table:
     return pa.Table.from_pylist([row], VERDICTS)
 
 
-def judge_whole(batches: Iterable[pa.RecordBatch], profile: str, bound: SearchBound) -> pa.Table:
+def judge_whole(batches: Iterable[pa.RecordBatch], profile: str, bound: SearchBound, own: OwnRules = NONE) -> pa.Table:
     """Return the verdicts on divided histories that fit into memory, partition by partition."""
     with uncollected():
         table = pa.Table.from_batches(list(batches)).combine_chunks()
     table = table.sort_by([("history", "ascending"), ("part", "ascending")])
     edges = _edges(table)
-    return pa.concat_tables([judge_calls(table.slice(a, b - a), profile, bound) for a, b in edges] or [VERDICTS.empty_table()])
+    return pa.concat_tables([judge_calls(table.slice(a, b - a), profile, bound, own) for a, b in edges] or [VERDICTS.empty_table()])
 
 
 def _edges(table: pa.Table) -> list[tuple[int, int]]:
@@ -106,7 +111,8 @@ def _whole(history: str, brief: Mapping[str, Any]) -> dict[str, Any]:
         outOfReach=json.dumps(brief["left_out"]),
         unknown=brief["unknown"],
         stamp=brief["stamp"],
-        findings=findings,
+        findings=[*findings, *brief["rules"]["findings"]],
+        rules=json.dumps(brief["rules"]["counts"]),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyarrow import fs
 
+from ..audit.own import NONE, OwnRules
 from ..checker.steps import SearchBound
 from ..common.errors import TraceError
 from ..common.pools import WorkerPool
@@ -28,7 +29,7 @@ class JudgingJob:
     """Judge the histories of `sources` (files and folders) by a profile. Pieces are stored in the folder `cache`, verdicts in `out`.
 
     `bound` limits each partition. `late` is the limit for missing events in seconds, None to wait for ever. `only`: the files to judge,
-    each with its stamp, see `ingest.sources`; None for all.
+    each with its stamp, see `ingest.sources`; None for all. `own`: rules of the user, which are checked too.
     """
 
     sources: tuple[str, ...]
@@ -38,6 +39,7 @@ class JudgingJob:
     bound: SearchBound = SearchBound()
     late: float | None = None
     only: frozenset[tuple[str, str]] | None = None
+    own: OwnRules = NONE
 
 
 def cached(order: JudgingJob) -> JudgingJob | None:
@@ -106,6 +108,7 @@ def _task(history: str, sources: Sequence[CachedSource], order: JudgingJob) -> H
         origin = {**source.origins.get(history, {}), **origin}
     problems = tuple((source.source, line, text) for source in sources for name, line, text in source.problems if name == history)
     about = [[asdict(p) for p in pieces], [source.stamp for source in sources], origin, problems, order.profile, order.bound, order.late]
+    about += [order.own.text] if order.own.rules else []
     stamp = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
     return HistoryTask(history, pieces, origin, problems, stamp, order.late)
 

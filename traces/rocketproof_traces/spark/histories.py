@@ -106,16 +106,16 @@ def _judge_batch(spark: SparkSession, order: JudgingJob, tell: Tell) -> None:
 
 def judged(spark: SparkSession, order: JudgingJob, todo: Sequence[HistoryTask]) -> DataFrame:
     """Return the verdicts on histories, rows of VERDICTS."""
-    root, profile, bound = order.cache, order.profile, order.bound
+    root, profile, bound, own = order.cache, order.profile, order.bound, order.own
 
     def division(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for text in batch.column(0).to_pylist():
                 with uncollected():
-                    yield from map(_packed, partition(PieceCache(root), _task(json.loads(text))))
+                    yield from map(_packed, partition(PieceCache(root), _task(json.loads(text)), own))
 
     def verdict(packed: pa.Table) -> pa.Table:
-        return judge_calls(_unpacked(packed), profile, bound)
+        return judge_calls(_unpacked(packed), profile, bound, own)
 
     calls = _spread(spark, "task", [json.dumps(asdict(history_task)) for history_task in todo]).mapInArrow(division, _PACKED)
     events = sum(piece.rows for task in todo for piece in task.pieces)

@@ -4,15 +4,18 @@
     CREATE TEMPORARY VIEW log USING `rocketmq-commitlog` OPTIONS (path '/data/store')
 
 `register` makes the formats known to a session. Spark discovers data sources itself only in packages whose names begin with `pyspark_`, one
-per package. Spark pushes filters to a Python data source but does not prune its columns. So a reader selects columns with the option
-`columns` or with a schema.
+per package. Spark does not prune the columns of a Python data source. So a reader selects columns with the option `columns` or with a
+schema.
+
+Spark keeps the filters that it pushed last for all scans of one `load()`, also for those of other queries. A reader that followed them
+would lose rows. So the option `filters` selects rows, and of Spark's filters only those that it implies are accepted.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,8 +28,9 @@ from rocketproof_protocol.numbers import java_long
 from ..common.errors import TraceError
 from ..stored.paths import absolute
 from .failures import one_line
-from .tables import commitlog, consumequeue, index, topics
+from .tables import commitlog, consumequeue, histories, index, topics
 from .tables.clauses import Clause, Clauses, Operator
+from .tables.filters import EPOCH, clauses_of, is_implied
 from .tables.table import PART_SIZE, TIME, StoreTable
 
 if TYPE_CHECKING:
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _OPERATORS: dict[type[api.Filter], Operator] = {
     api.EqualTo: "=",
@@ -49,7 +52,7 @@ _OPERATORS: dict[type[api.Filter], Operator] = {
 }
 
 
-OPTIONS = ("path", "paths", "columns", "maxPartitionBytes", "maxBytesPerTrigger")
+OPTIONS = ("path", "paths", "columns", "filters", "maxPartitionBytes", "maxBytesPerTrigger")
 """The options of a reader. `DataFrameReader.load` with a list sets `paths`; only streams use `maxBytesPerTrigger`."""
 
 
@@ -96,7 +99,8 @@ class StoreSource(api.DataSource):
 
     def _reader(self, schema: StructType) -> StoreReader:
         columns, names = self._columns(schema)
-        return StoreReader(self.table, self._folders(), columns, names, self._bytes("maxPartitionBytes", PART_SIZE))
+        clauses = clauses_of(self.table, self.options.get("filters"))
+        return StoreReader(self.table, self._folders(), columns, names, self._bytes("maxPartitionBytes", PART_SIZE), clauses)
 
     def _columns(self, schema: StructType) -> tuple[list[str], list[str]]:
         """Return the columns of a schema, and their spellings in it. Raises TraceError."""
@@ -133,6 +137,8 @@ class CommitLogSource(StoreSource):
             from .stream import BATCH_SIZE, LogStreamReader
         except ImportError:  # before 4.2 a source did not learn where a query stands
             raise TraceError(f"{self.name()}: readStream", "needs PySpark 4.2 or later", "update pyspark, or use read") from None
+        if "filters" in self.options:
+            raise TraceError(f"{self.name()}: option filters", "is not for streams", "use where() on the stream")
         columns, names = self._columns(schema)
         sizes = self._bytes("maxPartitionBytes", PART_SIZE), self._bytes("maxBytesPerTrigger", BATCH_SIZE)
         return LogStreamReader(self._folders(), columns, names, *sizes)
@@ -150,7 +156,11 @@ class TopicsSource(StoreSource):
     table = topics.TABLE
 
 
-SOURCES: tuple[type[StoreSource], ...] = (CommitLogSource, ConsumeQueueSource, IndexSource, TopicsSource)
+class HistorySource(StoreSource):
+    table = histories.TABLE
+
+
+SOURCES: tuple[type[StoreSource], ...] = (CommitLogSource, ConsumeQueueSource, IndexSource, TopicsSource, HistorySource)
 
 
 class _Refused(api.DataSourceStreamReader):
@@ -173,23 +183,23 @@ class _Refused(api.DataSourceStreamReader):
 
 
 class StoreReader(api.DataSourceReader):
-    """Reads some columns of a table; `names` are their spellings in the query."""
+    """Reads some columns of the rows of a table that match the clauses; `names` are the columns' spellings in the query."""
 
-    def __init__(self, table: StoreTable, folders: Sequence[str], columns: Sequence[str], names: Sequence[str], part_size: int) -> None:
+    def __init__(
+        self, table: StoreTable, folders: Sequence[str], columns: Sequence[str], names: Sequence[str], part_size: int, clauses: Clauses = ()
+    ) -> None:
         self.table = table
         self.folders = folders
         self.columns = columns
         self.names = names
         self.part_size = part_size
-        self.clauses: Clauses = ()
+        self.clauses = clauses
 
     def pushFilters(self, filters: list[api.Filter]) -> Iterable[api.Filter]:
         for filter_ in filters:
             clause = clause_of(filter_, self.table)
-            if clause is None:
+            if clause is None or not is_implied(clause, self.clauses):
                 yield filter_
-            else:
-                self.clauses = (*self.clauses, clause)
 
     def partitions(self) -> Sequence[api.InputPartition]:
         with one_line():
@@ -225,13 +235,13 @@ def _plain(value: Any, table: StoreTable, column: str) -> int | str | None:
     """Return a literal as the table compares it (times in microseconds), None if its type differs from the column's."""
     kind = table.columns[column]
     if kind == TIME:
-        return (value - _EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) and value.tzinfo is not None else None
+        return (value - EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) and value.tzinfo is not None else None
     wanted = str if str(kind) == "string" else int
     return value if isinstance(value, wanted) and not isinstance(value, bool) else None
 
 
 def register(spark: SparkSession) -> None:
-    """Make the formats known to a session and enable filter pushdown to them."""
+    """Make the formats known to a session. Its plans show the filters that readers apply."""
     for source in SOURCES:
         spark.dataSource.register(source)
     if spark.conf.get(PUSHDOWN, "false") != "true":

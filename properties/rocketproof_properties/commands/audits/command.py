@@ -13,6 +13,7 @@ from typing import Any
 from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_traces.audit.findings import AuditFinding, table
+from rocketproof_traces.audit.own import NONE, OwnRules
 from rocketproof_traces.audit.programs import AuditPlan
 from rocketproof_traces.audit.rules import Rule
 from rocketproof_traces.audit.run import AuditOutcome, Report, SavedAnswers, audit
@@ -105,14 +106,21 @@ class Audited:
 
 
 def plan_of(
-    profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str, Any] = MappingProxyType({}), *, every: bool = False
+    profile: str,
+    asked: tuple[str, ...],
+    limit: int,
+    given: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    every: bool = False,
+    own: OwnRules = NONE,
 ) -> AuditPlan:
     """Return the plan that checks the properties `asked`, or all if it is empty, for a broker of that profile and with the settings
-    `given`. Raises InputError for an unknown property.
+    `given`. `own` are further rules. Raises InputError for an unknown property.
     """
-    only = dict.fromkeys(id_ for name in asked for id_ in rules_named("--property", name))
+    rules = (*stored_rules(), *own.rules)
+    only = dict.fromkeys(id_ for name in asked for id_ in rules_named("--property", name, rules))
     chosen = tuple(sorted((settings(profile) | dict(given)).items()))
-    return AuditPlan(stored_rules, chosen, tuple(only), limit, every, PROFILES[profile].hosts_by_flag)
+    return AuditPlan(stored_rules, chosen, tuple(only), limit, every, PROFILES[profile].hosts_by_flag, own)
 
 
 def run(

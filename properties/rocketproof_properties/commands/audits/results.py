@@ -36,17 +36,22 @@ def run(audited: Audited, seconds: float) -> Run:
     )
 
 
-def _results(audited: Audited) -> Iterator[Result]:
+def results_of_findings(audited: Audited) -> Iterator[tuple[AuditFinding, Result]]:
+    """Yield each finding with its result."""
     rules = {rule.id: rule for rule in audited.rules}
     tolerated = rules.keys() - {rule.id for rule in audited.failing}
     for finding in audited.findings:
-        yield _finding(finding, rules, audited.profile_of(finding.store), tolerated)
+        yield finding, _finding(finding, rules, audited.profile_of(finding.store), tolerated)
+
+
+def _results(audited: Audited) -> Iterator[Result]:
+    yield from (result for _, result in results_of_findings(audited))
     for problem in audited.problems:
         yield Result(
             "audit", "the whole store can be read", "error", "not audited", profile=audited.profile, about=problem, message=problem
         )
     broken = {finding.property for finding in audited.findings}
-    for id_, rule in rules.items():
+    for id_, rule in ((rule.id, rule) for rule in audited.rules):
         if id_ not in broken:
             yield Result(id_, rule.claim.sentence, "undecided" if audited.outcome.stopped else "ok", "holds", "holds", audited.profile)
 

@@ -10,7 +10,6 @@ from typing import Final
 from rocketproof_protocol.numbers import java_int
 from rocketproof_traces.audit.rules import Rule
 
-from ...catalogue.stored import stored_rules
 from ...reports.choices import InputError, TomlTable, read_toml
 
 SEVERITIES: Final = ("error", "warning")
@@ -44,9 +43,9 @@ BY_DEFAULT: Final = Thresholds()
 """The thresholds without options: errors and warnings fail an audit."""
 
 
-def thresholds_of(file: Path | None, fail_on: Sequence[str], warn: Sequence[str]) -> Thresholds:
-    """Return the thresholds of a file and of options, which override the file. Raises InputError."""
-    severity, limits, warned = _in_file(file)
+def thresholds_of(file: Path | None, fail_on: Sequence[str], warn: Sequence[str], rules: Sequence[Rule]) -> Thresholds:
+    """Return the thresholds of a file and of options, which override the file. They name some of `rules`. Raises InputError."""
+    severity, limits, warned = _in_file(file, rules)
     for text in fail_on:
         if text in SEVERITIES:
             severity = text
@@ -55,15 +54,15 @@ def thresholds_of(file: Path | None, fail_on: Sequence[str], warn: Sequence[str]
         limit = java_int(number) if more else 0
         if limit is None or limit < 0:
             raise InputError(f"--fail-on {text}: {number or 'nothing'} is no number of rows; {_FORM}")
-        chosen = dict.fromkeys(rules_named("--fail-on", name), limit)
+        chosen = dict.fromkeys(rules_named("--fail-on", name, rules), limit)
         limits |= chosen
         warned -= chosen.keys()
     for name in warn:
-        warned |= set(rules_named("--warn", name))
+        warned |= set(rules_named("--warn", name, rules))
     return Thresholds(severity, limits, frozenset(warned))
 
 
-def _in_file(file: Path | None) -> tuple[str, dict[str, int], set[str]]:
+def _in_file(file: Path | None, rules: Sequence[Rule]) -> tuple[str, dict[str, int], set[str]]:
     if file is None:
         return BY_DEFAULT.severity, {}, set()
     place = f"--thresholds {file}"
@@ -76,13 +75,13 @@ def _in_file(file: Path | None) -> tuple[str, dict[str, int], set[str]]:
     for name, limit in given.items():
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
             raise InputError(f"{place}: limits: {name} = {limit!r} is no number of rows; give 0 or more")
-        limits |= dict.fromkeys(rules_named(f"{place}: limits", str(name)), limit)
-    return severity, limits, {id_ for name in warn for id_ in rules_named(f"{place}: warn", str(name))}
+        limits |= dict.fromkeys(rules_named(f"{place}: limits", str(name), rules), limit)
+    return severity, limits, {id_ for name in warn for id_ in rules_named(f"{place}: warn", str(name), rules)}
 
 
-def rules_named(option: str, name: str) -> list[str]:
-    """Return the ids of the rules about stored data that a property or rule names. Raises InputError for an unknown one."""
-    ids = [rule.id for rule in stored_rules()]
+def rules_named(option: str, name: str, rules: Sequence[Rule]) -> list[str]:
+    """Return the ids of the rules that a property or rule names. Raises InputError for an unknown one."""
+    ids = [rule.id for rule in rules]
     matching = [id_ for id_ in ids if name.upper() in (id_.upper(), id_.partition(".")[0].upper())]
     if not matching:
         raise InputError(f"{option} {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Operator = Literal["=", "among", "<", "<=", ">", ">=", "begins", "absent", "present"]
 Mask = NDArray[np.bool_]
 
-_ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
+ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "<": operator.lt,
     "<=": operator.le,
@@ -47,7 +47,7 @@ def number_mask(clauses: Iterable[Clause], values: NDArray[np.int64], present: M
             case "among":
                 passed &= exists & np.isin(values, np.array(clause.value, np.int64))
             case order:
-                passed &= exists & _ORDERS[order](values, clause.value)
+                passed &= exists & ORDERS[order](values, clause.value)
     return passed
 
 
@@ -67,7 +67,7 @@ def _text_passes(clause: Clause, text: str | None) -> bool:
         case "begins":
             return text is not None and text.startswith(clause.value)
         case order:
-            return text is not None and bool(_ORDERS[order](text, clause.value))
+            return text is not None and bool(ORDERS[order](text, clause.value))
 
 
 def row_passes(clauses: Iterable[Clause], row: Mapping[str, int | str]) -> bool:

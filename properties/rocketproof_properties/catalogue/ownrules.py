@@ -1,0 +1,63 @@
+"""Load files with rules of a user, and reject those that an audit or a judge cannot use. Every error is one line `file:line: what; fix`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from rocketproof_traces.audit.own import NONE, DeclaredRule, OwnRules, Patterns, built, collecting, packed
+from rocketproof_traces.audit.rules import Rule
+
+from ..reports import userfile
+from ..reports.choices import InputError
+from ..reports.userfile import UserFileKind
+from .stored import stored_rules
+
+FILE: Final = UserFileKind("file of rules", "a Python file with rules", "rule")
+
+
+def load(files: Sequence[Path], rows: Collection[str], command: str) -> OwnRules:
+    """Run the files and return their rules in the order of their declaration.
+
+    `rows` are the names of the rows that the command has (`fields.RULE_ROWS`). Raises InputError.
+    """
+    patterns, rules, places = Patterns(), list[DeclaredRule](), dict[str, str]()
+    ready = list[Rule]()
+    for file in dict.fromkeys(files):
+        source = userfile.read(str(file), FILE)
+        with collecting() as declared:
+            module = userfile.execute(str(file), source, FILE)
+        imported = [value for value in vars(module).values() if isinstance(value, DeclaredRule)]
+        new = [each for each in dict.fromkeys((*declared, *imported)) if each not in rules]
+        if not new:
+            raise InputError(f"{file}:1: has no rule; write one with @rule('SHOP-1', 'its sentence') from rocketproof.rules")
+        for each in new:
+            _check(each, rows, command, places)
+        rules += new
+        try:
+            ready += built(new, patterns)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
+            raise userfile.failure(str(file), source, error, FILE) from None
+    return packed(ready, patterns) if ready else NONE
+
+
+def _check(declared: DeclaredRule, rows: Collection[str], command: str, places: dict[str, str]) -> None:
+    """Reject a rule over other rows, and an id that another rule has."""
+    if declared.over not in rows:
+        raise InputError(
+            f"{declared.place}: rule {declared.id} is over {declared.over!r}, and {command} has {', '.join(rows)}; {_ELSEWHERE}"
+        )
+    key = declared.id.upper()
+    if key in places:
+        raise InputError(f"{declared.place}: rule {declared.id} has the same id as the rule at {places[key]}; give it another id")
+    if key.partition(".")[0] in _built_in(rule.id for rule in stored_rules()):
+        raise InputError(f"{declared.place}: rule {declared.id} has the id of a rule of rocketproof; give it a prefix of your own")
+    places[key] = declared.place
+
+
+_ELSEWHERE: Final = "move it to a file for the other command"
+
+
+def _built_in(ids: Iterable[str]) -> set[str]:
+    return {id_.partition(".")[0].upper() for id_ in ids}

@@ -22,7 +22,7 @@ Judge = Literal["specification", "claims", "reference"]
 JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
 Expected = Literal["holds", "violated", "open"]
 """The catalogue's expected verdict for a claim."""
-_CODE: Final = re.compile(r"\[?(-?\d+)")
+_CODE: Final = re.compile(r"\[?(-?[0-9]+)")
 """A response's code at the start of a value in words; reports of earlier versions have a list."""
 FindingKey = tuple[str, str, str]
 """Judge, property, and for a response's code the expected and the found one."""

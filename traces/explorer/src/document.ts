@@ -1,5 +1,7 @@
 // What Python hands to the page: one document, of a trace, a history or a hazard. Codes are integers; `values.ts` makes text of them.
 
+import type { ProgramRow } from "./model/program";
+
 export type Type =
   | { sort: "bool" }
   | { sort: "int"; lo: number; hi: number }
@@ -26,7 +28,6 @@ export interface Slot {
 export interface Guard {
   name: string;
   sentence: string;
-  condition: string;
   bound: boolean;
 }
 
@@ -46,6 +47,7 @@ export interface ModelView {
   slots: Slot[];
   actions: Action[];
   constants: { name: string; value: string }[];
+  program: ProgramRow | { missing: string }; // the model's terms, or why a page cannot take steps by them
 }
 
 export interface Property {

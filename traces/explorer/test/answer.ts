@@ -7,6 +7,9 @@ import { optionsOf } from "../src/model/choices.ts";
 import { evaluate, NoValue, type State } from "../src/model/evaluate.ts";
 import { attempts, environment, formulasOf } from "../src/model/interpreter.ts";
 import { programOf, type Program, type ProgramRow } from "../src/model/program.ts";
+import { evaluated } from "../src/model/expressions.ts";
+import { ReadingError } from "../src/model/mistakes.ts";
+import { Reader } from "../src/model/read.ts";
 import { truthOf } from "../src/model/truth.ts";
 import type { Code } from "../src/model/numbers.ts";
 import type { Term } from "../src/model/terms.ts";
@@ -16,11 +19,27 @@ interface Question {
   document: TraceDocument;
   states: number[][];
   rows: boolean; // also the rows of the panel of actions
+  expressions: string[]; // each has a value in each state; the state after a step is the next one of the list
 }
 
-function answer({ document, states, rows }: Question): unknown {
+function answer({ document, states, rows, expressions }: Question): unknown {
   const program = programOf(document.model.program as ProgramRow, document.model);
-  return { states: states.map((state) => inState(program, state, rows)), truths: truthsOf(program, document) };
+  const reader = new Reader(program);
+  return {
+    states: states.map((state) => inState(program, state, rows)),
+    truths: truthsOf(program, document),
+    expressions: expressions.map((text) => valuesAlong(program, reader, text, states)),
+  };
+}
+
+/** An expression's type and its values as text, null without a value; or the error. */
+function valuesAlong(program: Program, reader: Reader, text: string, states: number[][]): unknown {
+  try {
+    return evaluated(program, reader.read(text), states);
+  } catch (error) {
+    if (error instanceof ReadingError) return { error: error.message, column: error.column };
+    throw error;
+  }
 }
 
 const written = (code: Code): number | string => (typeof code === "bigint" ? String(code) : code);

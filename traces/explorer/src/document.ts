@@ -101,13 +101,6 @@ export interface Refused {
   error: string;
 }
 
-/** `refused` are positions in the document's `refusals`: the same ones come again in state after state. */
-export interface Choices {
-  enabled: Choice[];
-  refused: number[];
-  more: { action: string; guard: string; count: number }[];
-}
-
 export interface Subject {
   model: string;
   scope: string;
@@ -121,6 +114,7 @@ export interface Command {
   command: string;
 }
 
+/** A running explorer, which searches the state graph of this session's model. */
 export interface Live {
   session: string;
 }
@@ -140,8 +134,6 @@ export interface TraceDocument {
   note: string;
   end: string;
   truths: Truth[];
-  choices: Choices[];
-  refusals: Refused[];
   commands: Command[];
   live: Live | null;
   run?: boolean; // the page belongs to the page of a run, which is `../index.html`
@@ -243,7 +235,7 @@ export interface Start {
   version: string;
 }
 
-const SCHEMA = 1;
+const SCHEMA = 2;
 
 /** The document in a text, or an error of one line that says what is wrong with it. */
 export function readDocument(text: string): Document {
@@ -275,9 +267,8 @@ function checkTrace(trace: TraceDocument): TraceDocument {
   const lengths: [string, number | undefined, number][] = [
     ["steps", trace.steps?.length, states - 1],
     ["truths", trace.truths?.length, states],
-    ["choices", trace.choices?.length, states],
   ];
-  if (!states || !trace.model?.slots || !trace.parts || !trace.refusals) throw new Error("this document is incomplete: it has no states, no model or no parts");
+  if (!states || !trace.model?.slots || !trace.model.program || !trace.parts) throw new Error("this document is incomplete: it has no states, no model or no parts");
   for (const [name, have, want] of lengths) {
     if (have !== want) throw new Error(`this document is incomplete: ${states} states need ${want} ${name}, it has ${have ?? "none"}`);
   }

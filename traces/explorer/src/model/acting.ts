@@ -2,6 +2,7 @@
 
 import type { Actors } from "../document";
 import { evaluate, NoValue, type Environment } from "./evaluate.ts";
+import { LETTER, literal } from "./patterns.ts";
 import type { ModelAction, Program } from "./program.ts";
 import { partName, type Term } from "./terms.ts";
 import { codes, elementOf, textOf, type IndexType, type ModelType } from "./types.ts";
@@ -89,16 +90,14 @@ function inForm(text: string, form: string, truth: boolean | null): string {
   return `${text} ${text === "1" ? one : many || `${one}s`}`;
 }
 
-const WORD = "[\\p{L}\\p{N}_]";
-const END = new RegExp(`(?<=[\\p{L}\\p{N}_)])\\.(?: |$)`, "u");
+const END = new RegExp(`(?<=${LETTER}|\\))\\.(?: |$)`, "u");
 
 /** The action's first sentence with elements in the place of nouns, and the actor in front unless it is named. */
 function general(program: Program, action: ModelAction, args: readonly number[], who: Actors): string {
   let text = (action.view.sentence.split(END)[0] ?? "").replace(/\.+$/, "");
   for (const [noun, name] of new Map(elements(program, action, args, who))) {
-    const after = new RegExp(`${WORD}$`, "u").test(noun) ? `(?!${WORD})` : `(?=${WORD})`;
-    const escaped = noun.replace(/[\\^$.*+?()[\]{}|/-]/g, (sign) => `\\${sign}`);
-    text = text.replace(new RegExp(`(?<!${WORD})(?:the|an?) ${escaped}${after}`, "iu"), () => name);
+    const after = new RegExp(`${LETTER}$`, "u").test(noun) ? `(?!${LETTER})` : `(?=${LETTER})`;
+    text = text.replace(new RegExp(`(?<!${LETTER})(?:the|an?) ${literal(noun)}${after}`, "iu"), () => name);
   }
   const first = text.split(" ")[0] ?? "";
   if (first.slice(1) === first.slice(1).toLowerCase()) text = text.slice(0, 1).toLowerCase() + text.slice(1);

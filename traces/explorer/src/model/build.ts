@@ -71,7 +71,9 @@ export class Builder {
     this.no = terms.const(0, Bool);
   }
 
+  /** A number as a term. */
   known(code: Code): Term {
+    if (code < -LIMIT || code > LIMIT) throw new Mistake(`Int(${code}, ${code}) does not fit 63 bits`, "choose smaller bounds");
     return this.terms.const(code, int(code, code));
   }
 

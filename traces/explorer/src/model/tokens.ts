@@ -1,6 +1,7 @@
 // Splits an expression into tokens. Names of the model that are no identifiers, such as `broker-a` or `producer 0`, are one token.
 
 import { ReadingError } from "./mistakes.ts";
+import { LETTER, literal } from "./patterns.ts";
 
 export type Token = { sort: "name" | "odd" | "number" | "text" | "sign" | "prime" | "part" | "end"; text: string; at: number; end: number };
 
@@ -8,8 +9,6 @@ const KEYWORDS = "and as assert async await break class continue def del elif el
 const IDENTIFIER = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 const CLOSES = "(?=\\s*(?:[)\\]},]|$|[=!]=|if\\b|else\\b))"; // what follows a name, but not an operator of the same spelling, such as `not`
 const SIGNS = "==|!=|<=|>=|<<|>>|\\*\\*|//|->|:=|[-+*/%&|~^<>()\\[\\]{},.:=@;]";
-
-const escaped = (word: string): string => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 /** Reads texts that may name the values of a model. */
 export class Tokens {
@@ -20,14 +19,14 @@ export class Tokens {
     const all = [...words];
     const odd = all.filter((word) => word && !IDENTIFIER.test(word)).sort((x, y) => y.length - x.length);
     const reserved = all.filter((word) => KEYWORDS.includes(word));
-    const names = [...odd.map(bounded), ...reserved.map((word) => `(?<![\\p{L}\\p{N}_.])${word}(?![\\p{L}\\p{N}_])${CLOSES}`)];
+    const names = [...odd.map(bounded), ...reserved.map((word) => `(?<!${LETTER}|\\.)${word}(?!${LETTER})${CLOSES}`)];
     const parts = [
       ["odd", names.join("|") || "(?!)"],
-      ["prime", "(?<=[\\p{L}\\p{N}_\\])])'"],
-      ["number", "(?<![\\p{L}\\p{N}_.])(?:0[xXoObB][0-9a-fA-F_]+|[0-9][0-9_]*(?:\\.[0-9]*)?)"],
-      ["part", "(?<=[\\p{L}\\p{N}_\\]])\\.[0-9]+(?![\\p{L}\\p{N}_])"],
+      ["prime", `(?<=${LETTER}|[\\])])'`],
+      ["number", `(?<!${LETTER}|\\.)(?:0[xXoObB][0-9a-fA-F_]+|[0-9][0-9_]*(?:\\.[0-9]*)?)`],
+      ["part", `(?<=${LETTER}|\\])\\.[0-9]+(?!${LETTER})`],
       ["text", "\"[^\"\\n]*\"|'[^'\\n]*'"],
-      ["name", "[\\p{L}_][\\p{L}\\p{N}_]*"],
+      ["name", `[\\p{L}_]${LETTER}*`],
       ["sign", SIGNS],
       ["space", "\\s+"],
     ];
@@ -53,9 +52,9 @@ export class Tokens {
 
 /** A pattern for a word where it is no part of a longer one. */
 function bounded(word: string): string {
-  const before = /^[\p{L}\p{N}_]/u.test(word) ? "(?<![\\p{L}\\p{N}_\\-])" : "";
-  const after = /[\p{L}\p{N}_]$/u.test(word) ? "(?![\\p{L}\\p{N}_\\-])" : "";
-  return before + escaped(word) + after;
+  const before = new RegExp(`^${LETTER}`, "u").test(word) ? `(?<!${LETTER}|-)` : "";
+  const after = new RegExp(`${LETTER}$`, "u").test(word) ? `(?!${LETTER}|-)` : "";
+  return before + literal(word) + after;
 }
 
 export const isKeyword = (word: string): boolean => KEYWORDS.includes(word);

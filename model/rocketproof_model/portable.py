@@ -123,9 +123,7 @@ def _action(action: Action, rows: _Rows) -> dict[str, Any]:
     data: dict[str, Any] = {
         "parameters": [rows.type(type_) for type_ in action.parameters.values()],
         "guards": [rows.term(guard.condition) for guard in action.guards],
-        "updates": [
-            [rows.term(u.target), rows.term(u.assigned), rows.term(u.when), os.path.basename(u.place)] for u in action.updates
-        ],
+        "updates": [[rows.term(u.target), rows.term(u.assigned), rows.term(u.when), os.path.basename(u.place)] for u in action.updates],
     }
     for role, part in (("by", action.by), ("to", action.to), ("from", action.source)):
         if part is not None:

@@ -69,7 +69,7 @@ def document(instance: Instance, claim: Property, state: State) -> dict[str, Any
 
 
 def same_states(page: Page, instance: Instance, claim: Property, states: Sequence[State], *, rows: bool = True) -> None:
-    """Assert that the page's interpreter agrees: guards, refusals, effects, errors, formulas, and with `rows` what the page shows of them."""
+    """Assert that the page's interpreter agrees about guards, refusals, effects, errors and formulas; with `rows` also what it shows."""
     answer = page.ask(document(instance, claim, states[0]), states, rows=rows)
     for state, said in zip(states, answer["states"], strict=True):
         instances = list(choices(instance, state))

@@ -33,7 +33,9 @@ KINDS = {
     "fair": fair_models,
 }
 SMALL = 3000  # states; larger scopes are compared in as many
-WORDS = [*"0 1 2 True None red ( ) [ ] { } , == != < in not ~ & | + - * % .get .is_none .size ' if else rem( after( some(".split(), "sum("]
+WORDS = re.findall(
+    r"\S+", "0 1 2 True None ( ) [ ] { } , == != < in not ~ & | + - * % .get .is_none .size ' if else rem( after( some( sum("
+)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def texts(model: LanguageModel, rng: random.Random, most: int = 12) -> Iterator[
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_page_agrees_about_generated_models(kind: str, page: Page) -> None:
-    _agree(page, KINDS[kind](), 1, in_proportion(4))
+    _agree(page, KINDS[kind](), 1, in_proportion(3))
 
 
 @pytest.mark.nightly
@@ -86,7 +88,7 @@ def _agree(page: Page, strategy: SearchStrategy[Case], seed: int, examples: int)
     agree()
 
 
-@pytest.mark.parametrize(("name", "scope"), few([("specification", name) for name in NAMES] + list(COUNTS), 5))
+@pytest.mark.parametrize(("name", "scope"), few([("specification", name) for name in NAMES] + list(COUNTS), 4))
 def test_page_agrees_about_first_states(name: str, scope: str, page: Page) -> None:
     made = instance(name, scope)
     same_model(page, made, reachable(made, STATES if name != "specification" else 6), 1)
@@ -115,7 +117,14 @@ def test_numbers_beyond_doubles_are_exact(page: Page) -> None:
     m.always("p", x * 511 - y < 2**62, "the product is small")
     states = [(2**53 - 1, 2**31), (-(2**53) + 1, 0), (2**52 + 1, 2**31 - 1), (-3, 7)]
     same_states(page, m.given(), m.property("p"), states)
-    texts = ["x * 511 + y", "x * 511 & 4611686018427387904", "(x * 511 + 1) % 1000", "wrap32(x * 511 + y) == -1", "x * 511 == 4602678819172646401", "x * 4096 + 1"]
+    texts = [
+        "x * 511 + y",
+        "x * 511 & 4611686018427387904",
+        "(x * 511 + 1) % 1000",
+        "wrap32(x * 511 + y) == -1",
+        "x * 511 == 4602678819172646401",
+        "x * 4096 + 1",
+    ]
     assert same_expressions(page, m.given(), states, texts) == 5  # the last one needs more than 63 bits
 
 
@@ -144,8 +153,13 @@ def test_odd_names_and_nested_values_agree(page: Page) -> None:
     made = m.given()
     states = reachable(made, 200)
     same_states(page, made, m.property("p"), states)
-    read = ["broker-a in word", "last[broker-a] == not", "'not' in word", "not (1a in word)", "all(last[b] == None or b in word for b in Broker)",
-            "queue.length", "queue[0] == 'broker-a'", "{1a, not} - word == {}", "count(Broker, lambda b: b in word)", "word.size + 1 if last[1a].is_some else 0",
-            "last[broker-a]' == last[broker-a]", "last[broker-a].get == last[not]"]  # fmt: skip
-    wrong = ["broker-b in word", "last[0", "1 +", "word + 1", "lambda b: b", "last[0, 1]", "x if", "word.has()", "import os", "last", "[1]", "f''", "word is word"]
+    read = """
+        broker-a in word; last[broker-a] == not; 'not' in word; not (1a in word); all(last[b] == None or b in word for b in Broker)
+        queue.length; queue[0] == 'broker-a'; {1a, not} - word == {}; count(Broker, lambda b: b in word); last[broker-a]' == last[broker-a]
+        word.size + 1 if last[1a].is_some else 0; last[broker-a].get == last[not]; sum(1 for b in Broker if b in word for c in Broker)
+    """
+    wrong = """
+        broker-b in word; last[0; 1 +; word + 1; lambda b: b; last[0, 1]; x if; word.has(); import os; last; [1]; f''; word is word; 1.5
+    """
+    read, wrong = ([text.strip() for text in re.split(r"[;\n]", one) if text.strip()] for one in (read, wrong))
     assert same_expressions(page, made, states[:20], [*read, *wrong]) == len(read)

@@ -87,7 +87,7 @@ def test_holding_property_opens_as_a_walk_with_a_note(rocketproof: Any, catalogu
     made = document(tmp_path / "door.html")
     assert (made["title"], made["steps"]) == ("D-2: a walk", [])
     assert made["note"].startswith("There is no trace to show (P49: holds, ")
-    assert made["choices"][0]["enabled"]
+    assert made["model"]["program"]["actions"]
     assert rocketproof("explore", "--property", "D-3", "--html", "door.html").code == 0
     assert document(tmp_path / "door.html")["end"].startswith("D-3 is reached after step ")
     assert rocketproof("explore", "--scope", "tiny", "--html", "door.html").code == 0

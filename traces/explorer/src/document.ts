@@ -200,7 +200,7 @@ export interface HazardDocument {
   about: string[];
   finding: string; // how the scenario differs from its description, "" if it does not
   rules: [string, string][];
-  properties: { id: string; sentence: string; case: Omit<Case, "expected"> | null }[]; // the case whose counterexample shows it
+  properties: { id: string; sentence: string; case: Omit<Case, "expected"> | null; page: string }[]; // the case whose counterexample shows it, and the address of its page if there is one
   commands: Command[];
 }
 

@@ -165,7 +165,7 @@ export function hazard(): HazardDocument {
     about: ["Nothing limits the counter."],
     finding: "",
     rules: [["ADD-01", "the counter wraps"]],
-    properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", case: { profile: "P49", scope: "tiny", condition: "" } }],
+    properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", case: { profile: "P49", scope: "tiny", condition: "" }, page: "" }],
     commands: [{ label: "run it in a terminal", command: "rocketproof hazard HAZ-01" }],
   };
 }

@@ -1,5 +1,5 @@
 // Reads an expression as a term of a model: `config["broker-a", "orders"].perm & 2 == 2`, `all(up[b] for b in Broker)`, and what `show`
-// prints. The forms are those of Python's `language/reading.py`; docs/expressions.md describes them for both.
+// prints. The forms are those of Python's `language/reading.py`; `model/docs/expressions.md` describes them for both.
 
 import { Builder, type Literal } from "./build.ts";
 import { Mistake, ReadingError } from "./mistakes.ts";

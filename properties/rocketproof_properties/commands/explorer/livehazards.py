@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from .traces import Wish
 _INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Known hazards</title><style>body{{font:16px/1.5 system-ui,sans-serif;margin:2rem;max-width:60rem}}
 @media(prefers-color-scheme:dark){{body{{background:#15171a;color:#e6e6e6}}a{{color:#8ab4f8}}}}</style>
-<h1>Known hazards</h1><ul>{rows}</ul></html>
+<main><h1>Known hazards</h1><ul>{rows}</ul></main></html>
 """
 
 
@@ -54,8 +55,7 @@ def _traces(folder: Path, wishes: Sequence[Wish]) -> tuple[Mapping[Wish, str], b
         with ProgressLine() as line:
             for number, wish in enumerate(wishes, 1):
                 interrupts.stop_if_interrupted()
-                ahead = f"counterexample {number} of {len(wishes)}"
-                trace = traces.of_wish(wish, lambda text, ahead=ahead: line.show(f"{ahead}: {text}"))
+                trace = traces.of_wish(wish, partial(_show, line, f"counterexample {number} of {len(wishes)}"))
                 name = f"{slug('-'.join(filter(None, (wish.property, wish.profile, wish.scope, wish.condition))))}.html"
                 page.write(folder / name, trace.document())
                 pages[wish] = name
@@ -63,6 +63,10 @@ def _traces(folder: Path, wishes: Sequence[Wish]) -> tuple[Mapping[Wish, str], b
         interrupts.heard()
         return pages, False
     return pages, True
+
+
+def _show(line: ProgressLine, which: str, text: str) -> None:
+    line.show(f"{which}: {text}")
 
 
 __all__ = ["write"]

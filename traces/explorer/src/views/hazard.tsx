@@ -82,7 +82,7 @@ export function HazardPage({ hazard, home, open }: Props) {
               </button>
             )}
             {one.page && (
-              <a class="button" href={one.page}>
+              <a href={one.page}>
                 walk through the trace
               </a>
             )}

@@ -90,7 +90,7 @@ def _observed(instance: Instance, claim: Property, before: Before | None, state:
     if before is None:
         old, number = 0, evaluate(observer.first(), scope)
     else:
-        counted = const(int(_counts(instance, observer, *before)), Bool)
+        counted = const(_counts(instance, observer, *before), Bool)
         done = whole_number(last.partition(" ")[2].partition("/")[0] or 0) if waits(last) else -1
         old = observer.broken if last == "fails" else done + 1
         number = evaluate(observer.next(const(old, Int(0, observer.broken)), counted), scope)

@@ -12,13 +12,12 @@ import { truthOf } from "./truth.ts";
 const KEPT = 50; // states whose options are kept
 
 export class Model {
-  private readonly reader: Reader;
+  private reader: Reader | null = null; // made for the first expression
   private readonly known = new Map<string, Options>();
   private readonly program: Program;
 
   private constructor(program: Program) {
     this.program = program;
-    this.reader = new Reader(program);
   }
 
   /** The model of a trace, or the reason why the page cannot take its steps. */
@@ -64,6 +63,7 @@ export class Model {
 
   /** An expression's values along a path. Throws a ReadingError if it has none. */
   evaluate(expression: string, states: readonly State[]): Evaluated {
+    this.reader ??= new Reader(this.program);
     return evaluated(this.program, this.reader.read(expression), states);
   }
 

@@ -18,7 +18,7 @@ from test_tla import COUNTS, instance
 
 from nonempty import nonempty
 from proportion import few, in_proportion
-from rocketproof_model import Instance, Int, Maybe, Model, SeqOf, SetOf, java_abs, wrap32
+from rocketproof_model import Bool, Instance, Int, Maybe, Model, SeqOf, SetOf, java_abs, wrap32
 from rocketproof_model.language import Model as LanguageModel
 from rocketproof_model.language import show, walk
 from rocketproof_spec import NAMES
@@ -134,6 +134,7 @@ def test_odd_names_and_nested_values_agree(page: Page) -> None:
     word = m.var("word", SetOf(Broker), init=())
     last = m.var("last", Maybe(Broker), over=Broker, init=None)
     queue = m.var("queue", SeqOf(Broker, 2), init=())
+    m.var("constructor", Bool, init=True)
 
     @m.action(b=Broker)
     def push(a, b):
@@ -154,11 +155,13 @@ def test_odd_names_and_nested_values_agree(page: Page) -> None:
     states = reachable(made, 200)
     same_states(page, made, m.property("p"), states)
     read = """
-        broker-a in word; last[broker-a] == not; 'not' in word; not (1a in word); all(last[b] == None or b in word for b in Broker)
+        constructor; broker-a in word
+        last[broker-a] == not; 'not' in word; not (1a in word); all(last[b] == None or b in word for b in Broker)
         queue.length; queue[0] == 'broker-a'; {1a, not} - word == {}; count(Broker, lambda b: b in word); last[broker-a]' == last[broker-a]
         word.size + 1 if last[1a].is_some else 0; last[broker-a].get == last[not]; sum(1 for b in Broker if b in word for c in Broker)
     """
     wrong = """
+        toString; __proto__
         broker-b in word; last[0; 1 +; word + 1; lambda b: b; last[0, 1]; x if; word.has(); import os; last; [1]; f''; word is word; 1.5
     """
     read, wrong = ([text.strip() for text in re.split(r"[;\n]", one) if text.strip()] for one in (read, wrong))

@@ -40,6 +40,11 @@ export interface Comprehension {
 
 /** Levels of binary operators, the loosest first. */
 const BINARY = [["|"], ["^"], ["&"], ["<<", ">>"], ["+", "-"], ["*", "/", "//", "%", "@"]];
+const CONSTANTS = new Map([
+  ["True", true],
+  ["False", false],
+  ["None", null],
+]);
 const COMPARISONS = ["==", "!=", "<", "<=", ">", ">="];
 const DEEPEST = 200; // nested parts, as in Python
 
@@ -252,7 +257,7 @@ class Parser {
     }
     if (sort === "name" && !isKeyword(text)) {
       this.k++;
-      const constant = { True: true, False: false, None: null }[text];
+      const constant = CONSTANTS.get(text);
       return constant === undefined ? { sort: "name", name: text, at, end } : { sort: "constant", value: constant, at, end };
     }
     if (this.take("{")) return { sort: "set", elements: this.listed("}"), at, end: this.last };

@@ -64,7 +64,12 @@ export class Model {
   /** An expression's values along a path. Throws a ReadingError if it has none. */
   evaluate(expression: string, states: readonly State[]): Evaluated {
     this.reader ??= new Reader(this.program);
-    return evaluated(this.program, this.reader.read(expression), states);
+    try {
+      return evaluated(this.program, this.reader.read(expression), states);
+    } catch (error) {
+      if (error instanceof RangeError) throw new Error("the expression is nested too deeply; write a shorter one"); // JavaScript's stack is full
+      throw error;
+    }
   }
 
   private action(name: string): ModelAction | undefined {

@@ -152,7 +152,7 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "export": (["export", "tla", "few.py"], ("--output",)),
     "certificate": (["certificate", "c/few-least-symbolic.certificate.json"], ("--json", "--smt2")),
     "explore": (["explore", WITNESS], ("--html",)),
-    "hazard": (["hazard", "HAZ-03"], ("--json",)),
+    "hazard": (["hazard", "HAZ-12"], ("--json", "--live")),
     "zoo": (["zoo"], ("--json",)),
     "promises": (["promises"], ("--json",)),
     "docs": (["docs"], ()),

@@ -87,7 +87,7 @@ def test_holding_property_opens_as_a_walk_with_a_note(rocketproof: Any, catalogu
     made = document(tmp_path / "door.html")
     assert (made["title"], made["steps"]) == ("D-2: a walk", [])
     assert made["note"].startswith("There is no trace to show (P49: holds, ")
-    assert made["choices"][0]["enabled"]
+    assert made["model"]["program"]["actions"]
     assert rocketproof("explore", "--property", "D-3", "--html", "door.html").code == 0
     assert document(tmp_path / "door.html")["end"].startswith("D-3 is reached after step ")
     assert rocketproof("explore", "--scope", "tiny", "--html", "door.html").code == 0
@@ -241,6 +241,39 @@ def test_hazard_opens_its_own_scenario(rocketproof: Any, catalogue: Any, tmp_pat
     assert made == {**made, **dict(Openings().open({"hazard": "HAZ-03"}, quiet).document())}
     done = rocketproof("explore", "HAZ-99", "--html", "hazard.html")
     assert (done.code, "unknown hazard 'HAZ-99'" in done.err) == (2, True)
+
+
+def test_live_hazards_are_pages_that_link_their_traces(
+    rocketproof: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, coin: str
+) -> None:
+    case = {"profile": "P49", "scope": "small", "condition": "auto-create off", "expected": "violated"}
+    monkeypatch.setattr("rocketproof_properties.commands.explorer.catalogue.properties", lambda _: [{"id": "LIV-08", "cases": [case]}])
+    trace = of_wish(Wish("tails", scope="long", file=coin), quiet)
+    wished: list[Wish] = []
+    monkeypatch.setattr("rocketproof_properties.commands.explorer.traces.of_wish", lambda wish, _: wished.append(wish) or trace)
+    done = rocketproof("hazard", "HAZ-03", "HAZ-12", "--live", "live")
+    assert (done.code, wished) == (0, [Wish("LIV-08", "P49", "small", "auto-create off")])
+    assert "live has 2 hazards and 1 counterexample as pages that need no server" in done.err
+    page = "LIV-08-P49-small-auto-create-off.html"
+    assert {file.name for file in (tmp_path / "live").iterdir()} == {"HAZ-03.html", "HAZ-12.html", "index.html", page}
+    assert document(tmp_path / "live" / "HAZ-03.html")["properties"][0]["page"] == page
+    assert document(tmp_path / "live" / page)["model"]["program"]["actions"]
+    assert '<a href="HAZ-12.html">' in (tmp_path / "live" / "index.html").read_text("utf-8")
+
+
+def test_ctrl_c_keeps_live_hazards_found_so_far(rocketproof: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    case = {"profile": "P49", "scope": "small", "condition": "auto-create off", "expected": "violated"}
+    monkeypatch.setattr("rocketproof_properties.commands.explorer.catalogue.properties", lambda _: [{"id": "LIV-08", "cases": [case]}])
+
+    def interrupted(wish: Wish, report: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rocketproof_properties.commands.explorer.traces.of_wish", interrupted)
+    done = rocketproof("hazard", "HAZ-03", "--live", "live")
+    assert (done.code, document(tmp_path / "live" / "HAZ-03.html")["properties"][0]["page"]) == (3, "")
+    (tmp_path / "file").write_text("")
+    done = rocketproof("hazard", "HAZ-12", "--live", "file/live")
+    assert (done.code, done.err) == (2, "rocketproof: --live file/live cannot be written (Not a directory); give a folder of your own\n")
 
 
 def test_a_history_and_a_finding_are_opened(rocketproof: Any, tmp_path: Path) -> None:

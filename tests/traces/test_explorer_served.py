@@ -166,15 +166,15 @@ def test_only_own_page_with_token_is_answered(client: Client, path: str, headers
 
 
 def test_request_body_must_be_json_of_limited_size(client: Client) -> None:
-    assert client.ask("POST", "/api/at", {}, content_type="text/plain").status == 415
-    assert client.ask("POST", "/api/at", {}, content_type=None).status == 415
-    assert client.ask("POST", "/api/at", {}, content_length=str(LARGEST + 1)).status == 413
-    assert client.ask("POST", "/api/at", {}, content_length="-1").status == 413
-    assert client.ask("POST", "/api/at", b" " * (LARGEST + 1)).status == 413  # as received without a length
+    assert client.ask("POST", "/api/graph", {}, content_type="text/plain").status == 415
+    assert client.ask("POST", "/api/graph", {}, content_type=None).status == 415
+    assert client.ask("POST", "/api/graph", {}, content_length=str(LARGEST + 1)).status == 413
+    assert client.ask("POST", "/api/graph", {}, content_length="-1").status == 413
+    assert client.ask("POST", "/api/graph", b" " * (LARGEST + 1)).status == 413  # as received without a length
     for body in (b"{", b"[1]", b"\xff", b"[" * 100_000, b""):
-        answer = client.ask("POST", "/api/at", body)
+        answer = client.ask("POST", "/api/graph", body)
         assert (answer.status, "no JSON" in answer.data["error"]) == (400, True)
-    assert client.ask("GET", "/api/at").status == 405
+    assert client.ask("GET", "/api/graph").status == 405
     assert client.ask("PUT", "/api/start").status == 405
 
 
@@ -191,55 +191,26 @@ def test_socket_listens_on_this_machine_only() -> None:
 # Responses
 
 
-def test_page_starts_with_trace_and_requests_any_state(client: Client, lasso: Witness) -> None:
+def test_page_starts_with_trace_and_model(client: Client) -> None:
     assert client.ask("GET", f"/?token={TOKEN}").body.decode() == page.html()
     start = client.ask("GET", "/api/start").data
     assert start["version"] == "1.2.3"
-    document = start["document"]
-    session = document["live"]["session"]
-    for k, state in enumerate(document["states"]):
-        before = document["states"][k - 1] if k else None
-        truth = document["truths"][k - 1]["word"] if k else ""
-        said = client.post("/api/at", {"session": session, "state": state, "before": before, "truth": truth}).data
-        assert said["choices"]["enabled"] == document["choices"][k]["enabled"]
-        assert said["truth"]["word"] == document["truths"][k]["word"]
+    assert start["document"]["model"]["program"]["actions"]
     assert client.ask("GET", "/api/start").data == start
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"state": None}, "state: is no list"),
-        ({"state": "0"}, "state: is no list"),
-        ({"state": []}, "state: has 0 codes; send"),
-        ({"state": [0] * (MOST_STATES + 1)}, "entries; send at most"),
-        ({0: 99}, "shelf[0].left is 99; send a code of Int(-1, 2)"),
-        ({0: True}, "shelf[0].left is True"),
-        ({0: 1.0}, "shelf[0].left is 1.0"),
-        ({0: "1"}, "shelf[0].left is '1'"),
-        ({0: None}, "shelf[0].left is None"),
-        ({"before": [1]}, "before: has 1 codes"),
-    ],
-)
-def test_invalid_state_is_refused(client: Client, change: dict[Any, Any], says: str) -> None:
-    document = client.ask("GET", "/api/start").data["document"]
-    state = [change.get(k, code) for k, code in enumerate(document["states"][0])]
-    asked = {"session": document["live"]["session"], "state": state, **{k: v for k, v in change.items() if isinstance(k, str)}}
-    answer = client.post("/api/at", asked)
-    assert answer.status == 400
-    assert says in answer.data["error"]
+    for gone in ("/api/at", "/api/evaluate"):
+        assert client.post(gone, {"session": start["document"]["live"]["session"]}).status == 404
 
 
 def test_session_is_known_until_it_is_old(client: Client) -> None:
     first = client.ask("GET", "/api/start").data["document"]
-    asked = {"session": first["live"]["session"], "state": first["states"][0]}
-    assert client.post("/api/at", asked).status == 200
+    asked = {"session": first["live"]["session"], "limit": 5}
+    assert client.post("/api/graph", asked).status == 200
     for wrong in ("other", None, 7, ["x"]):
-        answer = client.post("/api/at", {**asked, "session": wrong})
+        answer = client.post("/api/graph", {**asked, "session": wrong})
         assert (answer.status, "open the trace again" in answer.data["error"]) == (404, True)
     for _ in range(KEPT):
         client.post("/api/open", {})
-    assert client.post("/api/at", asked).status == 404
+    assert client.post("/api/graph", asked).status == 404
 
 
 def test_opening_reports_progress_and_end(client: Client) -> None:
@@ -258,26 +229,6 @@ def test_leaving_page_stops_its_queries(client: Client) -> None:
     client.post("/api/open", {"property": "long"})
     assert opening.ended.wait(60)
     assert 2 < len(opening.told) < LONG
-
-
-def test_expression_has_value_in_each_state(client: Client) -> None:
-    document = client.ask("GET", "/api/start").data["document"]
-
-    def evaluate(expression: Any, states: Any = document["states"]) -> Any:
-        return client.post("/api/evaluate", {"session": document["live"]["session"], "expression": expression, "states": states}).data
-
-    assert evaluate("holding[0] == 1")["values"] == ["False", "False", "True", "True", "True"]
-    assert evaluate("holding[0].get + 1")["values"] == [None, None, "2", "2", "2"]
-    assert evaluate("holding[0]' == holding[0]")["values"] == ["True", "False", "True", "True", None]
-    assert [evaluate(text)["of_step"] for text in ("holding[0]' == holding[0]", "ever")] == [True, False]
-    assert evaluate("ever")["values"][:2] == ["{}", "{1}"]
-    assert evaluate("ever")["type"].startswith("SetOf(")
-    wrong = evaluate("1 + holdin[0]")
-    assert (wrong["column"], wrong["values"]) == (5, [])
-    assert wrong["error"] == "column 5: nothing is called 'holdin'; did you mean holding?"
-    assert evaluate(7) == {"error": "expression: is 7; send a text"}
-    assert evaluate("ever", "all") == {"error": "states: is no list; send a list"}
-    assert "states[1]: has 1 codes" in evaluate("ever", [document["states"][0], [1]])["error"]
 
 
 def test_state_graph_of_small_scope(client: Client, lasso: Witness) -> None:

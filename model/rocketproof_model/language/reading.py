@@ -2,8 +2,8 @@
 
 The text has Python's syntax. The allowed forms are the operators of terms, indexing, fields, the functions of the language, and quantifiers
 as generators or as in a model (`forall(Broker, lambda b: up[b])`). Names are those of a model: variables, constants, parameters, indices,
-and elements and values with or without quotes. Python evaluates nothing. Each form of the syntax is a method of one reader, so the module
-is long.
+and elements and values with or without quotes. Python evaluates nothing. [All forms](../../docs/expressions.md) are read by the explorer's
+page too. Each form of the syntax is a method of one reader, so the module is long.
 """
 
 from __future__ import annotations

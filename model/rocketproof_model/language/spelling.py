@@ -48,6 +48,7 @@ def spell(text: str, words: Iterable[str]) -> Spelled:
                 *([f"(?P<name>{'|'.join(parts)})"] if parts else []),
                 r"(?P<prime>(?<=[\w\])])')",
                 r"(?P<number>(?<![\w.])\d+\.\d+)",
+                r"(?P<joined>(?<![\w.])\d+(?=(?:if|else|and|or|in|is|for|not)\b))",  # Python warns about `1if`
                 r"(?P<part>(?<=[\w\]])\.\d+\b)",
                 r"""(?P<quoted>"[^"\n]*"|'[^'\n]*')""",
                 r"(?P<space>\s+)",
@@ -73,8 +74,10 @@ def spell(text: str, words: Iterable[str]) -> Spelled:
             substitute = f"__name_{len(names)}__"
             names[substitute] = match[0]
             put(substitute, match.start())
+        elif match.lastgroup == "joined":
+            put(f"{match[0]} ", match.start())
         elif match.lastgroup == "prime":
-            put(f".{AFTER}", match.start())
+            put(f".{AFTER} ", match.start())
         elif match.lastgroup == "part":
             put(f".{PART}{match[0][1:]}", match.start())
         else:

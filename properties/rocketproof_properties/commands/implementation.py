@@ -124,7 +124,7 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
     return exit_code(findings=not done.agrees, undecided=False)
 
 
-def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
+def hazard(*ids: str, profile: Profile | None = None, live: Path | None = None, json: Json = None) -> int:
     """Show known hazards of RocketMQ: each is a short program on a simulated cluster that asserts every stated fact.
 
     Parameters
@@ -133,6 +133,9 @@ def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
         The hazards to show step by step, such as HAZ-07. Default: all are run and listed in one line each.
     profile
         The profile to show them in. Default: each hazard's own profile.
+    live
+        Write the hazards into this folder as pages that need no server: the steps of each, and the counterexamples that show it, which
+        are searched for. In a counterexample one can take other steps and evaluate expressions.
     json
         Write the hazards with their steps to this file.
     """
@@ -142,7 +145,11 @@ def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
     selected = chosen(ids, profile)
     results, stopped = interrupts.gathered(gallery.perform(hazard_, hazard_.profile(profile)) for hazard_ in selected)
     write(json, (performed.data() for performed in results))
-    if ids:
+    if live is not None:
+        from .explorer import livehazards
+
+        stopped = not livehazards.write(live, results, profile) or stopped
+    elif ids:
         report.print_hazards(results)
     else:
         report.print_list(results, len(HAZARDS) - len(selected))

@@ -68,6 +68,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "You write a model": {
         "model/docs/tutorial.md": TUTORIAL,
         "model/docs/language.md": REFERENCE,
+        "model/docs/expressions.md": REFERENCE,
         "model/docs/proofs.md": GUIDE,
         "model/docs/reductions.md": EXPLANATION,
         "model/docs/columns.md": GUIDE,
@@ -78,6 +79,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "traces/docs/history.md": REFERENCE,
         "traces/docs/stored.md": REFERENCE,
         "traces/docs/explorer-documents.md": REFERENCE,
+        "model/docs/portable-models.md": REFERENCE,
     },
     "You change rocketproof": {
         "CONTRIBUTING.md": GUIDE,

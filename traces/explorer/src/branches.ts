@@ -1,13 +1,6 @@
-// Paths that somebody walks: the document's trace, and branches that leave it ("what if"). Values only; the server is asked elsewhere.
+// Paths that somebody walks: the document's trace, and branches that leave it ("what if"). Values only; the model's steps are taken elsewhere.
 
-import type { Choice, Choices, Refused, Step, TraceDocument, Truth } from "./document";
-
-/** Choices with the refusals themselves in the place of positions. */
-export interface Options {
-  enabled: Choice[];
-  refused: Refused[];
-  more: Choices["more"];
-}
+import type { Choice, Step, TraceDocument, Truth } from "./document";
 
 export interface Path {
   name: string; // "" is the document's trace
@@ -16,7 +9,6 @@ export interface Path {
   states: number[][];
   steps: Step[];
   truths: Truth[];
-  options: (Options | null)[]; // null until the server has been asked
   loop: number | null;
 }
 
@@ -27,15 +19,9 @@ export interface Walk {
   at: number;
 }
 
-export function optionsOf(choices: Choices, refusals: readonly Refused[]): Options {
-  const refused = choices.refused.flatMap((k) => refusals[k] ?? []);
-  return { enabled: choices.enabled, refused, more: choices.more };
-}
-
 export function walkOf(trace: TraceDocument): Walk {
   const { states, steps, truths, loop } = trace;
-  const options = trace.choices.map((choices) => optionsOf(choices, trace.refusals));
-  return { paths: [{ name: "", kept: true, fork: states.length - 1, states, steps, truths, options, loop }], current: 0, at: 0 };
+  return { paths: [{ name: "", kept: true, fork: states.length - 1, states, steps, truths, loop }], current: 0, at: 0 };
 }
 
 export function currentPath(walk: Walk): Path {
@@ -56,7 +42,7 @@ export function sameMove(step: Step | undefined, choice: { action: string; args:
  * Go on from the current state with a choice: along the path if that is its next step; else on a branch, which is the current one
  * if that is not kept, so that walking freely makes one branch.
  */
-export function follow(walk: Walk, choice: Choice, truth: Truth, options: Options): Walk {
+export function follow(walk: Walk, choice: Choice, truth: Truth): Walk {
   const path = currentPath(walk);
   if (sameMove(path.steps[walk.at], choice)) return { ...walk, at: walk.at + 1 };
   const state = path.states[walk.at] ?? [];
@@ -70,7 +56,6 @@ export function follow(walk: Walk, choice: Choice, truth: Truth, options: Option
     states: [...path.states.slice(0, cut), stateAfter(state, choice)],
     steps: [...path.steps.slice(0, walk.at), { action, args, label, sentence, changed, by, to, from }],
     truths: [...path.truths.slice(0, cut), truth],
-    options: [...path.options.slice(0, cut), options],
     loop: null,
   };
   const others = walk.paths.filter((other) => other.kept);

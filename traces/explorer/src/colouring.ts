@@ -1,6 +1,6 @@
 // Which colour each state of a graph gets from the text that an expression has there: one for each value, or for each range of many numbers.
 
-import type { Evaluated } from "./live";
+import type { Evaluated } from "./model/expressions";
 
 export const COLOURS = 8; // as many as style.css has
 

@@ -1,5 +1,7 @@
 // What Python hands to the page: one document, of a trace, a history or a hazard. Codes are integers; `values.ts` makes text of them.
 
+import type { ProgramRow } from "./model/program";
+
 export type Type =
   | { sort: "bool" }
   | { sort: "int"; lo: number; hi: number }
@@ -26,7 +28,6 @@ export interface Slot {
 export interface Guard {
   name: string;
   sentence: string;
-  condition: string;
   bound: boolean;
 }
 
@@ -46,6 +47,7 @@ export interface ModelView {
   slots: Slot[];
   actions: Action[];
   constants: { name: string; value: string }[];
+  program: ProgramRow | { missing: string }; // the model's terms, or why a page cannot take steps by them
 }
 
 export interface Property {
@@ -99,13 +101,6 @@ export interface Refused {
   error: string;
 }
 
-/** `refused` are positions in the document's `refusals`: the same ones come again in state after state. */
-export interface Choices {
-  enabled: Choice[];
-  refused: number[];
-  more: { action: string; guard: string; count: number }[];
-}
-
 export interface Subject {
   model: string;
   scope: string;
@@ -119,6 +114,7 @@ export interface Command {
   command: string;
 }
 
+/** A running explorer, which searches the state graph of this session's model. */
 export interface Live {
   session: string;
 }
@@ -138,8 +134,6 @@ export interface TraceDocument {
   note: string;
   end: string;
   truths: Truth[];
-  choices: Choices[];
-  refusals: Refused[];
   commands: Command[];
   live: Live | null;
   run?: boolean; // the page belongs to the page of a run, which is `../index.html`
@@ -206,7 +200,7 @@ export interface HazardDocument {
   about: string[];
   finding: string; // how the scenario differs from its description, "" if it does not
   rules: [string, string][];
-  properties: { id: string; sentence: string; case: Omit<Case, "expected"> | null }[]; // the case whose counterexample shows it
+  properties: { id: string; sentence: string; case: Omit<Case, "expected"> | null; page: string }[]; // the case whose counterexample shows it, and the address of its page if there is one
   commands: Command[];
 }
 
@@ -241,7 +235,7 @@ export interface Start {
   version: string;
 }
 
-const SCHEMA = 1;
+const SCHEMA = 2;
 
 /** The document in a text, or an error of one line that says what is wrong with it. */
 export function readDocument(text: string): Document {
@@ -273,9 +267,8 @@ function checkTrace(trace: TraceDocument): TraceDocument {
   const lengths: [string, number | undefined, number][] = [
     ["steps", trace.steps?.length, states - 1],
     ["truths", trace.truths?.length, states],
-    ["choices", trace.choices?.length, states],
   ];
-  if (!states || !trace.model?.slots || !trace.parts || !trace.refusals) throw new Error("this document is incomplete: it has no states, no model or no parts");
+  if (!states || !trace.model?.slots || !trace.model.program || !trace.parts) throw new Error("this document is incomplete: it has no states, no model or no parts");
   for (const [name, have, want] of lengths) {
     if (have !== want) throw new Error(`this document is incomplete: ${states} states need ${want} ${name}, it has ${have ?? "none"}`);
   }

@@ -1,19 +1,6 @@
-// What only the served page can ask. The token comes in the page's URL and goes back in a header; long answers come line by line.
+// What only the served page can ask: what there is to open, and the state graph. The token comes in the page's URL and goes back in a header; long answers come line by line.
 
-import { checkDocument, type Choices, type Document, type Refused, type Start, type Truth } from "./document";
-
-export interface At {
-  choices: Choices;
-  refusals: Refused[];
-  truth: Truth;
-}
-
-export interface Evaluated {
-  type: string;
-  values: (string | null)[];
-  error: string | null;
-  of_step: boolean; // it speaks of the step that follows, so it has no value in a state alone
-}
+import { checkDocument, type Document, type Start } from "./document";
 
 export interface StateGraph {
   states: number[][];
@@ -38,14 +25,6 @@ export class Server {
 
   open(request: Request, progress: (text: string) => void, signal?: AbortSignal): Promise<Document> {
     return this.stream<{ document?: unknown }>("api/open", request, progress, signal).then((last) => checkDocument(last.document));
-  }
-
-  at(session: string, state: number[], before: number[] | null, truth: string): Promise<At> {
-    return this.ask<At>("api/at", { session, state, before, truth });
-  }
-
-  evaluate(session: string, expression: string, states: number[][]): Promise<Evaluated> {
-    return this.ask<Evaluated>("api/evaluate", { session, expression, states });
   }
 
   graph(session: string, limit: number, progress: (text: string) => void, signal?: AbortSignal): Promise<StateGraph> {

@@ -28,7 +28,7 @@ function show(shown: Document, server: Server | null, start: Start | null, opene
   }
   const walker = new Walker(shown, server, opened, start?.catalogue);
   render(<TracePage key={shown.live?.session ?? opened} walker={walker} home={home} open={open} />, root);
-  void walker.arrive(location.hash);
+  walker.arrive(location.hash);
 }
 
 function opener(server: Server, start: Start): Opener {

@@ -13,7 +13,6 @@ export interface Column {
   expression: string;
   type: string;
   values: (string | null)[];
-  error: string | null;
 }
 
 /** What a trace is compared with: a path of this walk by its name, or a trace from a file. */

@@ -1,11 +1,12 @@
 // Walking in one trace: everything that a key or a click does there. Views read `store.value` and call these methods.
 
 import * as branches from "./branches";
-import { currentPath, optionsOf, sameMove, type Options, type Path, type Walk } from "./branches";
+import { currentPath, sameMove, type Path, type Walk } from "./branches";
 import { colouring } from "./colouring";
 import type { Action, Catalogue, Choice, Step, TraceDocument } from "./document";
 import { lineOf, lines, nextReason, reasons, runOf, type Line, type Why } from "./folding";
 import type { Server } from "./live";
+import { Model, type Options } from "./model/model";
 import { fragment, placeOf, readPlace, type Moves, type View } from "./place";
 import { found } from "./search";
 import { beginning, type Column, type Other, type WalkState } from "./state";
@@ -13,12 +14,14 @@ import { Store } from "./store";
 import { lively, treeOf, type Branch } from "./tree";
 import { namesOf, slotText, type Names } from "./values";
 
-export const NEEDS_SERVER = "This is a static page: it knows each step's choices, but only rocketproof can work out new steps.";
+export const NEEDS_SERVER = "This page has no server, and only rocketproof searches a state graph.";
 
 export class Walker {
   readonly store: Store<WalkState>;
   readonly tree: Branch[];
   readonly names: Names;
+  /** The model, by which steps are taken; or the reason why this page cannot. */
+  readonly model: Model | string;
   private readonly whys = new WeakMap<Path, Why[]>();
 
   constructor(
@@ -29,6 +32,7 @@ export class Walker {
   ) {
     this.tree = treeOf(trace.model, trace.parts);
     this.names = namesOf(trace.model);
+    this.model = Model.of(trace);
     this.store = new Store<WalkState>(beginning(trace));
   }
 
@@ -51,8 +55,14 @@ export class Walker {
     return (this.catalogue?.hazards ?? []).filter(({ properties }) => properties.some((one) => id === one || id.startsWith(`${one}.`)));
   }
 
-  get live(): boolean {
+  /** Whether a running explorer can be asked for the state graph. */
+  get served(): boolean {
     return this.server !== null && this.trace.live !== null;
+  }
+
+  /** Why no other step can be taken than the trace's own; "" if it can. */
+  get stuck(): string {
+    return typeof this.model === "string" ? this.model : "";
   }
 
   private get session(): string {
@@ -159,7 +169,7 @@ export class Walker {
   }
 
   show(view: View): void {
-    if (view === "graph" && !this.live) this.say(NEEDS_SERVER);
+    if (view === "graph" && !this.served) this.say(NEEDS_SERVER);
     else this.store.set({ view });
   }
 
@@ -170,7 +180,8 @@ export class Walker {
   // Branches
 
   options(k = this.now.walk.at): Options | null {
-    return this.path.options[k] ?? null;
+    const state = this.path.states[k];
+    return state && typeof this.model !== "string" ? this.model.options(state) : null;
   }
 
   /** The step that the path takes next, and where it leads; from the end of a loop its first step. */
@@ -183,30 +194,31 @@ export class Walker {
     return again && loop !== null && states[loop]?.join() === states[at]?.join() ? { step: again, to: loop + 1 } : null;
   }
 
-  /** Go on with a choice. In a static page only along the trace. */
-  async follow(choice: Choice): Promise<void> {
+  /** Go on with a choice: along the path if that is its next step, else on a branch. */
+  follow(choice: Choice): void {
     const { walk, undo } = this.now;
     const next = this.next();
     if (sameMove(next?.step, choice)) {
       this.openAt(next?.to ?? 0);
       return this.go(next?.to ?? 0);
     }
-    if (!this.live) return this.say(NEEDS_SERVER);
     if (choice.error) return this.say(`${choice.label} has no meaning here: ${choice.error}`);
-    await this.work("asking what can happen there", async () => {
-      const after = await this.after(walk, choice);
-      if (this.now.walk !== walk) return; // somebody went elsewhere in the meantime
-      this.store.set({ walk: after, undo: branches.done(undo, walk), message: "" });
+    this.try(() => {
+      this.store.set({ walk: this.after(walk, choice), undo: branches.done(undo, walk), message: "" });
       this.refresh();
     });
   }
 
-  private async after(walk: Walk, choice: Choice): Promise<Walk> {
-    const path = currentPath(walk);
-    const before = path.states[walk.at] ?? [];
-    const state = branches.stateAfter(before, choice);
-    const answer = await (this.server as Server).at(this.session, state, before, path.truths[walk.at]?.word ?? "");
-    return branches.follow(walk, choice, answer.truth, optionsOf(answer.choices, answer.refusals));
+  /** The walk after one more step. Throws an error of one line if the page cannot take steps. */
+  private after(walk: Walk, choice: Choice): Walk {
+    const { states, truths } = currentPath(walk);
+    const word = truths.slice(0, walk.at + 1).findLast((truth) => truth.word !== "no value")?.word ?? "";
+    return branches.follow(walk, choice, this.steps().truthAfter(states[walk.at] ?? [], choice, word));
+  }
+
+  private steps(): Model {
+    if (typeof this.model === "string") throw new Error(this.model);
+    return this.model;
   }
 
   undo(): void {
@@ -260,31 +272,20 @@ export class Walker {
   private refresh(): void {
     this.search(this.now.query);
     const { columns } = this.now;
-    if (columns.length && this.live) void Promise.all(columns.map((column) => this.column(column.expression))).then((all) => this.store.set({ columns: all }));
+    if (columns.length) this.store.set({ columns: columns.map(({ expression }) => this.column(expression)) });
   }
 
-  private async column(expression: string): Promise<Column> {
-    try {
-      return { expression, ...(await (this.server as Server).evaluate(this.session, expression, this.path.states)) };
-    } catch (error) {
-      return { expression, type: "", values: [], error: textOf(error) };
-    }
+  private column(expression: string): Column {
+    const { type, values } = this.steps().evaluate(expression, this.path.states);
+    return { expression, type, values };
   }
 
   /** Evaluate an expression along the path; it becomes a column unless it is wrong, then the message says why. */
-  async evaluate(expression: string): Promise<boolean> {
-    if (!this.live) {
-      this.say(NEEDS_SERVER);
-      return false;
-    }
-    let right = false;
-    await this.work("evaluating", async () => {
-      const column = await this.column(expression);
-      right = column.error === null;
-      if (right) this.store.set({ columns: [...this.now.columns.filter((one) => one.expression !== expression), column], message: "" });
-      else this.say(column.error ?? "");
+  evaluate(expression: string): boolean {
+    return this.try(() => {
+      const column = this.column(expression);
+      this.store.set({ columns: [...this.now.columns.filter((one) => one.expression !== expression), column], message: "" });
     });
-    return right;
   }
 
   dropColumn(expression: string): void {
@@ -292,7 +293,7 @@ export class Walker {
   }
 
   async loadGraph(limit: number, signal?: AbortSignal): Promise<void> {
-    if (!this.live) return this.say(NEEDS_SERVER);
+    if (!this.served) return this.say(NEEDS_SERVER);
     await this.work("exploring the scope", async () => {
       const graph = await (this.server as Server).graph(this.session, limit, (text) => this.store.set({ busy: text }), signal);
       this.store.set({ graph });
@@ -300,23 +301,22 @@ export class Walker {
   }
 
   /** Colour the graph by an expression; a wrong one leaves it as it is, and the message says why. */
-  async colourGraph(expression: string): Promise<void> {
+  colourGraph(expression: string): void {
     const { graph } = this.now;
-    if (!this.live || !graph) return this.say(NEEDS_SERVER);
-    await this.work("evaluating in each state", async () => {
-      const found = await (this.server as Server).evaluate(this.session, expression, graph.states);
-      if (found.error !== null) throw new Error(found.error);
-      if (found.of_step) throw new Error(`${expression} speaks of the state after a step, and a state of the graph has many: write it without '`);
+    if (!graph) return;
+    this.try(() => {
+      const found = this.steps().evaluate(expression, graph.states);
+      if (found.ofStep) throw new Error(`${expression} speaks of the state after a step, and a state of the graph has many: write it without '`);
       this.store.set({ colouring: colouring(expression, found), message: "" });
     });
   }
 
   /** Walk a path that is given by its states, from the trace's first one; where it leaves the trace it is a branch. */
-  async walkStates(states: readonly (readonly number[])[]): Promise<void> {
+  walkStates(states: readonly (readonly number[])[]): void {
     const { walk, undo } = this.now;
     const same = (one: readonly number[] | undefined, other: readonly number[] | undefined): boolean => one?.join() === other?.join();
     if (!same(this.trace.states[0], states[0])) return this.say("the trace begins in another state than the graph: this path cannot be walked from it");
-    await this.work("walking there", async () => {
+    this.try(() => {
       let now: Walk = { ...walk, current: 0, at: 0 };
       for (const next of states.slice(1)) {
         const path = currentPath(now);
@@ -324,13 +324,24 @@ export class Walker {
           now = { ...now, at: now.at + 1 };
           continue;
         }
-        const choice = path.options[now.at]?.enabled.find((one) => same(branches.stateAfter(path.states[now.at] ?? [], one), next));
-        if (!choice) throw new Error("no action that is listed here leads to the next state of this path");
-        now = await this.after(now, choice);
+        const choice = this.steps().leading(path.states[now.at] ?? [], next);
+        if (!choice) throw new Error("no action leads to the next state of this path");
+        now = this.after(now, choice);
       }
       this.store.set({ walk: now, undo: branches.done(undo, walk), view: "trace", message: "" });
       this.refresh();
     });
+  }
+
+  /** Do it, or say in a message why it cannot be done; returns whether it was done. */
+  private try(job: () => void): boolean {
+    try {
+      job();
+      return true;
+    } catch (error) {
+      this.say(textOf(error));
+      return false;
+    }
   }
 
   private async work(what: string, job: () => Promise<void>): Promise<void> {
@@ -351,30 +362,28 @@ export class Walker {
   }
 
   /** Go where a link leads. Branches are walked again, so they stand there only if the model still allows them. */
-  async arrive(hash: string): Promise<void> {
+  arrive(hash: string): void {
     const place = readPlace(hash);
     if (this.now.walk.paths.length > 1) this.store.set({ walk: branches.walkOf(this.trace), undo: branches.NOTHING });
-    this.store.set({ view: place.view === "graph" && !this.live ? "trace" : place.view });
-    if (place.branches.length && this.live) {
-      await this.work("walking the link's branches", async () => {
-        for (const branch of place.branches) this.store.set({ walk: await this.rebuilt(this.now.walk, branch) });
-      });
-    } else if (place.branches.length) this.say(`${NEEDS_SERVER} The link names a branch, this is the trace it left.`);
+    this.store.set({ view: place.view === "graph" && !this.served ? "trace" : place.view });
+    this.try(() => {
+      for (const branch of place.branches) this.store.set({ walk: this.rebuilt(this.now.walk, branch) });
+    });
     const { walk } = this.now;
     const current = Math.max(0, walk.paths.findIndex((path) => path.name === place.path));
     const at = Math.min(place.step, (walk.paths[current]?.states.length ?? 1) - 1);
     this.store.set({ walk: { ...walk, current, at } });
   }
 
-  private async rebuilt(walk: Walk, branch: Moves): Promise<Walk> {
+  private rebuilt(walk: Walk, branch: Moves): Walk {
     let now: Walk = { ...walk, current: 0, at: Math.min(branch.fork, (walk.paths[0]?.states.length ?? 1) - 1) };
     for (const move of branch.moves) {
-      const choice = currentPath(now).options[now.at]?.enabled.find((one) => sameMove({ ...one, changed: [] }, move));
-      if (!choice) {
+      const choice = this.steps().choice(currentPath(now).states[now.at] ?? [], move.action, move.args);
+      if (!choice || choice.error) {
         this.say(`the link's branch ends after ${now.at - branch.fork} of its ${branch.moves.length} steps: ${move.action} cannot happen there`);
         break;
       }
-      now = now.current === 0 && sameMove(currentPath(now).steps[now.at], move) ? { ...now, at: now.at + 1 } : await this.after(now, choice);
+      now = now.current === 0 && sameMove(currentPath(now).steps[now.at], move) ? { ...now, at: now.at + 1 } : this.after(now, choice);
     }
     return now.current === 0 ? now : branches.keep(now, branch.name);
   }

@@ -63,6 +63,7 @@ export class Bench {
       const { protocol, origin } = new URL(request.url());
       if (protocol !== "data:" && protocol !== "file:" && origin !== own) wrong.push(`request: ${request.url()}`);
     });
+    await page.context().setOffline(address.startsWith("file:")); // a page in a file works without a network
     try {
       await page.goto(address);
       await page.waitForSelector("#page > :is(.page, [role=alert]), body > main"); // not what is shown while it waits for the server

@@ -1,6 +1,7 @@
 // Documents of a small system, made up here: two clients take turns at a counter of a server.
 
-import type { Choice, HazardDocument, HistoryDocument, ModelView, Operation, Step, TraceDocument, Truth } from "../src/document";
+import type { HazardDocument, HistoryDocument, ModelView, Operation, Step, TraceDocument, Truth } from "../src/document";
+import type { ProgramRow, TermRow } from "../src/model/program";
 
 export interface Made {
   steps?: number;
@@ -24,30 +25,20 @@ export function trace({ steps = 12, loop = null, hostile = "" }: Made = {}): Tra
     const after = before.map((code, s) => (s === slot ? (slot === 0 ? code + 1 : (code + 1) % 3) : code));
     states.push(after);
     const by = kind === "add" ? "server" : (CLIENTS[who] as string);
-    made.push({ action: kind, args: [who], label: mark(`${kind}(${CLIENTS[who]})`), sentence: mark(`${CLIENTS[who]} does ${kind}`), changed: [slot], by, to: kind === "ask" ? "server" : null, from: null });
+    made.push({ action: kind, args: [who], label: mark(`${kind}(c=${CLIENTS[who]})`), sentence: mark(`${CLIENTS[who]} does ${kind}`), changed: [slot], by, to: kind === "ask" ? "server" : null, from: null });
     const bad = k === steps;
     truths.push({ word: bad ? "fails" : "holds", bad, part: bad ? mark("counter <= 1") : "", values: bad ? [["counter", mark(String(after[0]))]] : [] });
   }
-  const enabled = (k: number): Choice[] => {
-    const next = made[k];
-    const state = states[k] as number[];
-    const other: Choice = { action: "work", args: [k % 2], label: mark(`work(${CLIENTS[k % 2]})`), sentence: mark(`${CLIENTS[k % 2]} does work`), effect: [[1 + (k % 2), ((state[1 + (k % 2)] as number) + 1) % 3]], error: "", by: CLIENTS[k % 2] as string, to: null, from: null };
-    if (!next) return [other];
-    const effect = next.changed.map((slot): [number, number] => [slot, states[k + 1]?.[slot] ?? 0]);
-    const { changed: _, ...rest } = next;
-    const taken: Choice = { ...rest, effect, error: "" };
-    return taken.action === other.action && taken.args[0] === other.args[0] ? [taken] : [taken, other];
-  };
   const action = (name: string, role: string) => ({
     name,
     sentence: mark(`Somebody does ${name}.`),
     rules: [],
     role,
     parameters: [{ name: "c", type: { sort: "index" as const, of: "Client" } }],
-    guards: [{ name: "in turn", sentence: mark("it is this client's turn"), condition: "turn == c", bound: false }],
+    guards: name === "add" ? [{ name: "room", sentence: mark("there is room"), bound: false }] : name === "crash" ? [{ name: "in turn", sentence: mark("it is this client's turn"), bound: true }] : [],
   });
   return {
-    schema: 1,
+    schema: 2,
     kind: "trace",
     title: mark("COUNT-01 (always)"),
     subject: { model: "counter", scope: "tiny", profile: "", condition: mark("no crash"), engine: "explicit" },
@@ -67,6 +58,7 @@ export function trace({ steps = 12, loop = null, hostile = "" }: Made = {}): Tra
       ],
       actions: [action("work", ""), action("ask", ""), action("add", ""), action("crash", "environment")],
       constants: [{ name: "limit", value: mark("1") }],
+      program: program(CLIENTS.map(mark), ["idle", mark("busy"), "done"]),
     },
     property: { id: "COUNT-01", sentence: mark("the counter never exceeds the limit"), kind: "always", formula: mark("counter <= limit"), goal: null },
     parts: ["server", ...CLIENTS],
@@ -77,12 +69,43 @@ export function trace({ steps = 12, loop = null, hostile = "" }: Made = {}): Tra
     note: mark(""),
     end: mark(`COUNT-01 fails after step ${steps}`),
     truths,
-    choices: states.map((_, k) => ({ enabled: enabled(k), refused: [0], more: [] })),
-    refusals: [
-      { action: "crash", args: [0], label: mark("crash(client 1)"), guard: "in turn", sentence: mark("it is this client's turn"), bound: true, part: mark("turn == 1"), values: [["turn", mark("0")]], error: "" },
-    ],
     commands: [{ label: "walk in it", command: mark("rocketproof explore count.itf.json") }],
     live: null,
+  };
+}
+
+const [BOOL, COUNTER, PHASE, CLIENT, ASKED, ANY] = [0, 1, 2, 3, 4, 5];
+
+/** The model: what each action does to the counter, the phases, and the number of requests. */
+function program(clients: string[], phases: string[]): ProgramRow {
+  const terms: TermRow[] = [];
+  const made = (...row: TermRow): number => terms.push(row) - 1;
+  const c = made("par", CLIENT, "c");
+  const [counter, phase, asked] = [made("ref", COUNTER, 0), made("ref", PHASE, 1, c), made("ref", ASKED, 2)];
+  const [limit, always, one, three] = [made("given", COUNTER, "limit"), made("const", BOOL, 1), made("const", ANY, 1), made("const", ANY, 3)];
+  const round = (term: number): number => made("rem", ANY, made("add", ANY, term, one), three);
+  const within = made("le", BOOL, counter, limit);
+  const room = made("lt", BOOL, counter, made("const", ANY, 1000));
+  const never = made("and", BOOL, within, made("lt", BOOL, limit, counter));
+  const says = (text: string) => ({ pieces: [["", "c", ""], [text, "", ""]] as [string, string, string][], terms: {} });
+  const action = (name: string, guards: number[], target: number, value: number) => ({ parameters: [CLIENT], guards, updates: [[target, value, always, "model.py:1"]] as [number, number, number, string][], says: says(` does ${name}`) });
+  return {
+    version: 1,
+    types: [{ sort: "bool" }, { sort: "int", lo: 0, hi: 1000 }, { sort: "enum", names: phases }, { sort: "index", name: "Client", size: 2, names: clients }, { sort: "int", lo: 0, hi: 2 }, { sort: "int", lo: -1, hi: 1001 }],
+    terms,
+    variables: [[COUNTER], [PHASE, CLIENT], [ASKED]],
+    constants: [[COUNTER, 1]],
+    sequences: [],
+    actions: [
+      action("work", [], phase, round(phase)),
+      { ...action("ask", [], asked, round(asked)), to: "server" },
+      { ...action("add", [room], counter, made("add", ANY, counter, one)), by: "server" },
+      action("crash", [never], counter, one),
+    ],
+    property: { kind: "always", formula: within, once: false, steps: 0 },
+    parts: [CLIENT, "server"],
+    declared: true,
+    roles: {},
   };
 }
 
@@ -104,7 +127,7 @@ const operation = (id: number, client: string, begin: number, end: number | null
 
 export function history(): HistoryDocument {
   return {
-    schema: 1,
+    schema: 2,
     kind: "history",
     title: "run 7",
     subject: { model: "", scope: "", profile: "P49", condition: "", engine: "" },
@@ -130,7 +153,7 @@ export function history(): HistoryDocument {
 
 export function hazard(): HazardDocument {
   return {
-    schema: 1,
+    schema: 2,
     kind: "hazard",
     title: "HAZ-01",
     sentence: "counters overflow",
@@ -142,7 +165,7 @@ export function hazard(): HazardDocument {
     about: ["Nothing limits the counter."],
     finding: "",
     rules: [["ADD-01", "the counter wraps"]],
-    properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", case: { profile: "P49", scope: "tiny", condition: "" } }],
+    properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", case: { profile: "P49", scope: "tiny", condition: "" }, page: "" }],
     commands: [{ label: "run it in a terminal", command: "rocketproof hazard HAZ-01" }],
   };
 }
@@ -165,7 +188,7 @@ function model(variables: [name: string, type: ModelView["variables"][number]["t
     { name: "Topic", elements: ["a", "b"] },
     { name: "Int(0, 1)", elements: ["0", "1"] },
   ];
-  const view: ModelView = { name: "nodes", indices, variables: [], slots: [], actions: [], constants: [] };
+  const view: ModelView = { name: "nodes", indices, variables: [], slots: [], actions: [], constants: [], program: { missing: "this system has only states" } };
   variables.forEach(([name, type, over, part], k) => {
     view.variables.push({ name, sentence: "", type, over, first: view.slots.length, part: part ?? null });
     const sizes = over.map((axis) => indices.find((index) => index.name === axis)?.elements.length ?? 0);

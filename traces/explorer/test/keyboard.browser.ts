@@ -113,7 +113,7 @@ test("arrows at the last step keep the focus, and a message that is closed gives
     await says(page, ".step-number", /step 12 of 12/);
     await focusIs(page, /^one step on$/);
     await press(page, "m");
-    await says(page, ".message", /static page/);
+    await says(page, ".message", /no server/);
     await tabTo(page, /^close$/);
     await press(page, "Enter");
     await focusIs(page, /./);

@@ -6,7 +6,7 @@ import { align } from "../src/align";
 import * as branches from "../src/branches";
 import { colouring, COLOURS } from "../src/colouring";
 import { sidesOf } from "../src/compare";
-import { checkDocument, readDocument, type Choice, type Truth } from "../src/document";
+import { checkDocument, readDocument, type Choice, type Step, type Truth } from "../src/document";
 import { foldText, lineOf, lines, nextReason, readSlots, reasons, runOf } from "../src/folding";
 import { drawing, lanesOf } from "../src/lanes";
 import { layout, pathTo } from "../src/layout";
@@ -22,7 +22,6 @@ import { history, SYSTEM, trace } from "./example";
 
 const names = new Map([["Broker", ["broker-a", "broker-b"]]]);
 const holds: Truth = { word: "holds", bad: false, part: "", values: [] };
-const nothing: branches.Options = { enabled: [], refused: [], more: [] };
 
 test("codes of every type are shown by the names of what they stand for", () => {
   assert.equal(text({ sort: "bool" }, 1, names), "True");
@@ -39,7 +38,7 @@ test("a document that is cut short, newer or inconsistent is refused in one line
   const whole = JSON.stringify(trace());
   assert.equal(readDocument(whole).kind, "trace");
   assert.throws(() => readDocument(whole.slice(0, 500)), /cut short/);
-  assert.throws(() => checkDocument({ ...trace(), schema: 2 }), /schema 2, this page reads 1/);
+  assert.throws(() => checkDocument({ ...trace(), schema: 3 }), /schema 3, this page reads 2/);
   assert.throws(() => checkDocument({ ...trace(), truths: [] }), /13 states need 13 truths, it has 0/);
   assert.throws(() => checkDocument({ ...trace(), states: trace().states.map(() => [1]) }), /another number of values/);
   assert.throws(() => checkDocument(null), /names no schema/);
@@ -92,15 +91,16 @@ const choice = (action: string, slot: number, code: number): Choice => ({ action
 
 test("a choice that the trace takes walks on; another one makes a branch, which grows until it is kept", () => {
   const start = branches.walkOf(trace());
-  const taken = start.paths[0]?.options[0]?.enabled[0] as Choice;
-  assert.equal(branches.follow(start, taken, holds, nothing).paths.length, 1);
-  let walk = branches.follow({ ...start, at: 2 }, choice("crash", 0, 9), holds, nothing);
+  const first = start.paths[0]?.steps[0] as Step;
+  const taken = { ...choice(first.action, 0, 1), args: first.args };
+  assert.equal(branches.follow(start, taken, holds).paths.length, 1);
+  let walk = branches.follow({ ...start, at: 2 }, choice("crash", 0, 9), holds);
   assert.deepEqual([walk.current, walk.at, branches.currentPath(walk).name, branches.currentPath(walk).fork], [1, 3, "what if 1", 2]);
   assert.deepEqual(branches.currentPath(walk).states[3], [9, 1, 1, 0]);
-  walk = branches.follow(walk, choice("add", 0, 10), holds, nothing);
+  walk = branches.follow(walk, choice("add", 0, 10), holds);
   assert.deepEqual([walk.paths.length, branches.currentPath(walk).steps.length], [2, 4]);
   walk = branches.keep(walk, "crash");
-  walk = branches.follow(walk, choice("work", 1, 0), holds, nothing);
+  walk = branches.follow(walk, choice("work", 1, 0), holds);
   assert.deepEqual(walk.paths.map((path) => path.name), ["", "crash", "what if 1"]);
   assert.equal(branches.currentPath(walk).fork, 2);
   walk = branches.keep(walk, "crash");
@@ -112,7 +112,7 @@ test("a choice that the trace takes walks on; another one makes a branch, which 
 
 test("undo and redo bring whole walks back", () => {
   const first = branches.walkOf(trace());
-  const second = branches.follow(first, choice("crash", 0, 9), holds, nothing);
+  const second = branches.follow(first, choice("crash", 0, 9), holds);
   const [undo, back] = branches.undone(branches.done(branches.NOTHING, first), second);
   assert.equal(back, first);
   const [again, forward] = branches.redone(undo, back);
@@ -122,7 +122,7 @@ test("undo and redo bring whole walks back", () => {
 });
 
 test("the address names step, path and branches, and what is broken in one is left out", () => {
-  const walk = branches.keep(branches.follow({ ...branches.walkOf(trace()), at: 2 }, choice("crash", 0, 9), holds, nothing), "a & b=1~2");
+  const walk = branches.keep(branches.follow({ ...branches.walkOf(trace()), at: 2 }, choice("crash", 0, 9), holds), "a & b=1~2");
   const place = placeOf(walk, "compare", "witness|x");
   assert.deepEqual(readPlace(fragment(place)), { ...place, branches: [{ name: "a & b=1-2", fork: 2, moves: [{ action: "crash", args: [0] }] }] });
   assert.deepEqual(readPlace("#step=-3&view=evil&branch=x&branch=x~1~a.b.c&branch=~2"), { step: 0, path: "", view: "trace", branches: [], opened: "" });

@@ -54,7 +54,7 @@ test("a newcomer finds a property, lets it be checked, walks to where it fails, 
       await says(page, ".here", /INV-16 fails/);
       await press(page, "Home", "a");
       await page.getByLabel("Filter the actions").fill("request");
-      await page.locator(".follow[aria-disabled=false]", { hasText: "what if" }).first().click();
+      await page.locator(".follow", { hasText: "what if" }).first().click();
       await says(page, ".step-number", /step 1 of 1 · what if 1/);
       await page.getByLabel("Expression to evaluate").fill("nonsense[");
       await press(page, "Enter");
@@ -196,6 +196,31 @@ for (const [name, what] of TRACES) {
     });
   });
 }
+test("a live hazard in a folder: its scenario, its trace, what if, why not, and an expression, without a network", left, async () => {
+  const done = spawnSync(command ?? "", ["hazard", "HAZ-03", "--live", "live"], { cwd: folder, encoding: "utf8" });
+  assert.equal(done.status, 0, done.stderr);
+  await bench.visit(pathToFileURL(join(folder, "live", "index.html")).href, async (page) => {
+    await page.getByRole("link", { name: "HAZ-03" }).click();
+    await says(page, "h1", /^HAZ-03$/);
+    await page.getByRole("link", { name: "walk through the trace" }).click();
+    await says(page, "h1", /^LIV-08/);
+    await press(page, "j", "w", "Enter");
+    await says(page, ".step-number", /what if 1/);
+    await press(page, "a");
+    await page.locator(".refused summary").first().click();
+    await says(page, ".refused[open] .instance", /refused by .* which needs: /);
+    await page.getByLabel("Expression to evaluate").fill("count(step[producer] != None for producer in Producer)");
+    await press(page, "Enter");
+    await says(page, ".message", /column \d+: nothing is called 'step'/);
+    await page.getByLabel("Expression to evaluate").fill("count(b == broker-a for b in Broker)");
+    await press(page, "Enter");
+    await says(page, ".line.current .cell", /^1$/);
+    for (const size of WIDTHS) {
+      await page.setViewportSize(size);
+      assert.deepEqual(await faults(page), [], `${size.width} wide`);
+    }
+  });
+});
 
 test("the page of a run and its traces: readable at all widths, walked without a mouse, there and back", left, async () => {
   const { model, history } = reports();

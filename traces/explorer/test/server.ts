@@ -4,29 +4,13 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Choice, TraceDocument } from "../src/document";
-import type { At, StateGraph } from "../src/live";
+import type { TraceDocument } from "../src/document";
+import type { StateGraph } from "../src/live";
+import { Model } from "../src/model/model";
 import { hazard, history, trace } from "./example";
 
 export const TOKEN = "secret";
-const CLIENTS = ["client 1", "client 2"];
-const LARGEST = 1000; // of the counter
-
-/** What can happen in a state: [counter, phase of client 1, phase of client 2, asked]. */
-function enabled(state: number[]): Choice[] {
-  const step = (action: string, c: number, slot: number, code: number, by: string, to: string | null): Choice => ({ action, args: [c], label: `${action}(${CLIENTS[c]})`, sentence: `${CLIENTS[c]} does ${action}`, effect: [[slot, code]], error: "", by, to, from: null });
-  return [0, 1].flatMap((c) => {
-    const client = CLIENTS[c] as string;
-    const found = [step("work", c, 1 + c, ((state[1 + c] ?? 0) + 1) % 3, client, null), step("ask", c, 3, ((state[3] ?? 0) + 1) % 3, client, "server")];
-    return (state[0] ?? 0) < LARGEST ? [...found, step("add", c, 0, (state[0] ?? 0) + 1, "server", null)] : found;
-  });
-}
-
-function at(state: number[]): At {
-  const bad = (state[0] ?? 0) > 1;
-  const refused = [{ action: "crash", args: [0], label: "crash(client 1)", guard: "in turn", sentence: "it is this client's turn", bound: false, part: "", values: [["turn", "0"]] as [string, string][], error: "" }];
-  return { choices: { enabled: enabled(state), refused: [0], more: [] }, refusals: refused, truth: { word: bad ? "fails" : "holds", bad, part: bad ? "counter <= 1" : "", values: [["counter", String(state[0])]] } };
-}
+const model = Model.of(trace()) as Model;
 
 function graph(first: number[], limit: number): StateGraph {
   const known = new Map([[first.join(), 0]]);
@@ -34,7 +18,7 @@ function graph(first: number[], limit: number): StateGraph {
   const depth = [0];
   const edges: [number, number, number][] = [];
   for (let k = 0; k < states.length; k++) {
-    for (const choice of enabled(states[k] as number[])) {
+    for (const choice of model.options(states[k] as number[]).enabled) {
       const next = [...(states[k] as number[])];
       for (const [slot, code] of choice.effect) next[slot] = code;
       let to = known.get(next.join());
@@ -57,7 +41,7 @@ export interface Served {
 
 /** Serve a document at the start, or the catalogue if there is none. */
 export async function serve(document: TraceDocument | null): Promise<Served> {
-  const live = (one: TraceDocument): TraceDocument => ({ ...one, choices: one.states.map((state) => at(state).choices), refusals: at([0]).refusals, live: { session: "s1" } });
+  const live = (one: TraceDocument): TraceDocument => ({ ...one, live: { session: "s1" } });
   const asked: string[] = [];
   const answer = async (request: IncomingMessage): Promise<[number, string]> => {
     const path = new URL(request.url ?? "/", "http://x").pathname;
@@ -75,13 +59,6 @@ export async function serve(document: TraceDocument | null): Promise<Served> {
       if (body["property"] === "COUNT-02") return [200, lines({ progress: "10 states" }, { error: "COUNT-02 holds: there is no counterexample to walk in" })];
       if (body["witness"] === "w2") return [200, lines({ document: history() })];
       return [200, lines({ progress: "10 states" }, { document: live(trace()) })];
-    }
-    if (path === "/api/at") return [200, JSON.stringify(at(body["state"] as number[]))];
-    if (path === "/api/evaluate") {
-      const expression = body["expression"] as string;
-      const slot = { counter: 0, asked: 3 }[expression.replace("'", "")];
-      if (slot === undefined) return [200, JSON.stringify({ type: "", values: [], error: `${expression}: no such variable`, of_step: false })];
-      return [200, JSON.stringify({ type: "int", values: (body["states"] as number[][]).map((state) => String(state[slot])), error: null, of_step: expression.endsWith("'") })];
     }
     if (path === "/api/graph") return [200, lines({ progress: "100 states" }, graph([0, 0, 0, 0], body["limit"] as number))];
     return [404, JSON.stringify({ error: "nothing is here" })];

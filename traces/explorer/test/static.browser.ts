@@ -14,15 +14,15 @@ test("a newcomer walks: the start, a message, the end, why it fails there, and b
   bench.visit(bench.file(trace()), async (page) => {
     await says(page, "h1", /^COUNT-01 \(always\)$/);
     await says(page, ".here", /step 0 of 12.*initial state/);
-    await says(page, ".line.state >> nth=1", /client 1 does ask ask\(client 1\)/);
+    await says(page, ".line.state >> nth=1", /client 1 does ask ask\(c=client 1\)/);
     await page.getByText("client 1 does ask").first().click();
-    await says(page, ".here", /step 4 of 12.*client 1 does ask ask\(client 1\) client 1 → server: Somebody does ask\./);
+    await says(page, ".here", /step 4 of 12.*client 1 does ask ask\(c=client 1\) client 1 → server: Somebody does ask\./);
     await says(page, ".just", /^changed by this step asked 0 → 1$/);
     await page.keyboard.press("End");
     await says(page, ".verdict", /COUNT-01 fails.*counter <= 1.*counter = 1/);
     await page.getByRole("tab", { name: "Actions" }).click();
     await page.locator(".refused summary").click();
-    await says(page, ".refused .instance", /refused by in turn, which needs: it is this client's turn.*bound.*turn == 1 is false.*turn = 0/);
+    await says(page, ".refused .instance", /refused by in turn, which needs: it is this client's turn.*bound.*\(limit < counter\) is false.*limit = 1.*counter = 1/);
     await page.getByRole("tab", { name: "Property" }).click();
     await says(page, ".property-panel", /counter <= limit.*rocketproof explore count/);
     await page.keyboard.press("Home");
@@ -133,21 +133,65 @@ test("a value that is pinned stands beside every step, and a filter finds values
     await says(page, ".search .count", /^5 found$/);
   }));
 
-test("what needs the served page says so, with the command", () =>
+test("the state graph needs the served page and says so, with the command", () =>
   bench.visit(bench.file(trace()), async (page) => {
-    await press(page, "a");
-    await page.locator(".follow[aria-disabled=true]").first().click({ force: true });
-    await says(page, ".message", /static page.*rocketproof explore count\.itf\.json/);
-    await press(page, "Escape", "m");
-    await says(page, ".message", /static page/);
-    await page.getByLabel("Expression to evaluate").focus();
-    await page.keyboard.type("counter");
-    await press(page, "Enter");
-    await says(page, ".message", /static page/);
-    assert.equal(await page.locator(".follow[aria-disabled=false]").count(), 1, "the trace's own next step can be walked");
-    await page.locator(".follow[aria-disabled=false]").click();
-    await says(page, ".step-number", /step 1/);
+    await press(page, "m");
+    await says(page, ".message", /no server.*rocketproof explore count\.itf\.json/);
   }));
+
+test("what if, in a file: a branch with its own truth and refusals, undo, a name, and a link that leads back", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    await press(page, "j", "j", "a");
+    await page.locator(".follow", { hasText: "add(c=client 2)" }).click();
+    await says(page, ".here", /step 5 of 5 · what if 1.*client 2 does add/);
+    await says(page, ".refused", /crash\s*needs: it is this client's turn/);
+    await page.locator(".follow", { hasText: "add(c=client 1)" }).click();
+    await says(page, ".here", /step 6 of 6.*COUNT-01 fails.*counter = 2.*limit = 1/);
+    await page.locator(".refused summary").first().click();
+    await says(page, ".refused .instance", /refused by in turn.*bound.*\(counter <= limit\) is false.*counter = 2.*limit = 1/);
+    await press(page, "u");
+    await says(page, ".here", /step 5 of 5/);
+    await press(page, "r");
+    await page.getByRole("button", { name: "keep" }).click();
+    await page.getByLabel("Name of the branch").fill("twice");
+    await press(page, "Enter");
+    await page.waitForURL(/path=twice.*branch=twice/);
+    const address = page.url();
+    await page.goto("about:blank");
+    await page.goto(address);
+    await says(page, ".step-number", /step 6 of 6 · twice/);
+    await page.goto("about:blank");
+    await page.goto(address.replace("add.0", "crash.0"));
+    await says(page, ".message", /branch ends after 1 of its 2 steps: crash cannot happen there/);
+  }));
+
+test("an expression in a file stands beside the steps, also of a branch; a wrong one says what is wrong and where", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    const evaluate = async (text: string): Promise<void> => {
+      await page.getByLabel("Expression to evaluate").fill(text);
+      await press(page, "Enter");
+    };
+    await evaluate("count(job[c].phase == busy for c in Client)");
+    await says(page, ".line.head .cell", /^count/);
+    await says(page, ".line.current .cell", /^0$/);
+    await press(page, "j", "a");
+    await page.locator(".follow", { hasText: "add(c=client 1)" }).click();
+    await says(page, ".line.current .cell", /^[012]$/);
+    await evaluate("1 + countr");
+    await says(page, ".message", /column 5: nothing is called 'countr'; did you mean counter\?/);
+    await evaluate("<b>");
+    await says(page, ".message", /column 1: < is not expected here/);
+  }));
+
+test("a model with numbers that a page cannot keep says why no other step can be taken", () => {
+  const one = trace();
+  return bench.visit(bench.file({ ...one, model: { ...one.model, program: { missing: "variable x is too large; give it a smaller type" } } }), async (page) => {
+    await press(page, "a");
+    await says(page, ".actions-panel", /cannot take other steps: variable x is too large/);
+    await press(page, "j");
+    await says(page, ".step-number", /step 3/);
+  });
+});
 
 test("a page of another trace is read beside this one, and the first difference is named", () =>
   bench.visit(bench.file(trace()), async (page) => {
@@ -206,7 +250,7 @@ test("a history that is too long for a page says what is not there, also where t
 test("a broken, a newer and a missing document are told of in a line", async () => {
   for (const [text, wanted] of [
     [JSON.stringify(trace()).slice(0, 3000), /cut short/],
-    [JSON.stringify({ ...trace(), schema: 99 }), /schema 99, this page reads 1/],
+    [JSON.stringify({ ...trace(), schema: 99 }), /schema 99, this page reads 2/],
     ["null", /carries no trace/],
   ] as const) {
     await bench.visit(bench.file(text), async (page) => says(page, "[role=alert]", wanted));
@@ -231,8 +275,8 @@ test("a keyboard is enough: what if by its key, the property, compare, back, and
     await page.waitForFunction(() => document.activeElement?.classList.contains("follow"));
     assert.equal(await page.getByRole("tab", { name: "Actions" }).getAttribute("aria-selected"), "true");
     await press(page, "Enter");
-    await says(page, ".message", /static page/);
-    await press(page, "j", "p");
+    await says(page, ".step-number", /step 1 of 1 · what if 1/);
+    await press(page, "u", "j", "p");
     await says(page, ".property-panel", /counter <= limit/);
     await press(page, "c");
     await says(page, ".choose-trace", /Compare this trace with.*a branch of it: choose “what if”.*another page or document/);

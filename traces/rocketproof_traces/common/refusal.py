@@ -12,7 +12,7 @@ from typing import Any
 
 from rocketproof_model import EvaluationError, Expr, Guard, Instance, Model
 from rocketproof_model.interpreter import Environment, evaluate
-from rocketproof_model.language import IndexType, MaybeType, Type, Variable, element_name, held, show, walk
+from rocketproof_model.language import HoldingType, IndexType, MaybeType, Type, Variable, element_name, held, show, walk
 
 Names = Mapping[str, Sequence[str]]
 """The names of an index's elements, by the index's name. An element with an empty name is not shown."""
@@ -114,12 +114,14 @@ def _filled(e: Expr, scope: Environment, names: Names) -> str:
 
 
 def _named(type_: Type, code: int, names: Names) -> Any:
-    """Return a value for users and for JSON: names for elements, other values unchanged."""
+    """Return a value for users and for JSON: names for elements, texts for Maybes and sets in a value, other values unchanged."""
     if isinstance(type_, MaybeType) and code and isinstance(type_.of, IndexType) and type_.of.name in names:
         return names[type_.of.name][code - 1]
     if isinstance(type_, IndexType) and type_.name in names:
         return names[type_.name][code]
     of = held(type_)
+    if isinstance(of, HoldingType):
+        return type_.text(code)
     if isinstance(of, IndexType) and of.names and not (isinstance(type_, MaybeType) and not code):
         return type_.text(code)
     return type_.decode(code)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -27,7 +27,7 @@ from rocketproof_protocol.shown import json_text
 from . import page
 from .access import LARGEST, TooLarge
 from .opened import Opened, Progress
-from .sessions import Session, Sessions, Unknown
+from .sessions import Sessions, Unknown
 
 
 class ExplorerSource(Protocol):
@@ -64,8 +64,6 @@ class Explorer:
             Route("/", self._page),
             Route("/api/start", self._start),
             Route("/api/open", self._open, methods=["POST"]),
-            Route("/api/at", self._asked(lambda session, body: session.at(body)), methods=["POST"]),
-            Route("/api/evaluate", self._asked(self._evaluated), methods=["POST"]),
             Route("/api/graph", self._graph, methods=["POST"]),
         ]
         handlers: Mapping[Any, Any] = {
@@ -103,18 +101,6 @@ class Explorer:
         body = await _body(request)
         session = self.sessions[body.get("session")]
         return self._lines(lambda report: session.graph(body, report))
-
-    def _asked(self, answer: Callable[[Session, Mapping[str, Any]], Mapping[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            body = await _body(request)
-            session = self.sessions[body.get("session")]
-            return JSONResponse(await run_in_threadpool(answer, session, body))
-
-        return endpoint
-
-    def _evaluated(self, session: Session, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        with self.building:
-            return session.evaluate(body)
 
     def _lines(self, work: Callable[[Progress], Mapping[str, Any]]) -> Response:
         """Return the response of a long operation, which stops at the next progress after the page is closed."""

@@ -1,35 +1,28 @@
-"""Requests of a page to a running explorer about an opened trace: the choices in any state, an expression's values, the state graph.
+"""Requests of a page to a running explorer about an opened trace: its state graph, which takes a search.
 
-A session keeps only an instance and a property. Each request contains the states that it is about.
+A session keeps only an instance and a property. All else about the trace's model, the page computes itself.
 """
 
 from __future__ import annotations
 
-import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final
 
-from rocketproof_model import EvaluationError, Expr, Instance, Property
-from rocketproof_model.interpreter import Environment, State, evaluate
+from rocketproof_model import EvaluationError, Instance, Property
 from rocketproof_model.language import walk
-from rocketproof_model.language.reading import ReadingError, of_step, read
 
 from ..common.errors import TraceError, short
 from ..witness.reached import reached, truths_of
-from ..witness.words import Element, elements
-from . import document
 from .opened import Opened, Trace
 
 KEPT: Final = 64
 """The maximum number of sessions; the oldest is dropped."""
-_WORD: Final = re.compile(r"[a-z]+( [a-z]+)?|waiting [0-9]{1,6}/[0-9]{1,6}")
 MOST_STATES: Final = 20_000
-"""The maximum number of states in one request, and in a graph."""
+"""The maximum number of states in a graph."""
 
 
 class Unknown(TraceError):
@@ -42,39 +35,6 @@ class Session:
 
     instance: Instance
     claim: Property
-
-    def at(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the choices and the truth in a state. Raises TraceError for an invalid state."""
-        state = self.state(request.get("state"), "state")
-        before = None if request.get("before") is None else self.state(request["before"], "before")
-        last = request.get("truth")
-        return document.at(self.instance, self.claim, state, before, last if isinstance(last, str) and _WORD.fullmatch(last) else "")
-
-    def evaluate(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an expression's type and its values as text in each of the states, null without a value; or a one-line error.
-
-        An expression about a step has its value in the state before the step.
-        """
-        text, sent = request.get("expression"), request.get("states")
-        if not isinstance(text, str):
-            raise TraceError("expression", f"is {short(text)}", "send a text")
-        states = [self.state(codes, f"states[{k}]") for k, codes in enumerate(_listed(sent, "states"))]
-        try:
-            term = read(text, self.instance.model)
-        except ReadingError as error:
-            return {"type": "", "shown": "", "values": [], "error": str(error), "column": error.column, "of_step": False}
-        stepping = of_step(term)
-        after: Sequence[State | None] = [*states[1:], None] if stepping else [None] * len(states)
-        values = [self._value(term, state, then) for state, then in zip(states, after, strict=True)]
-        return {"type": str(term.type), "shown": str(term), "values": values, "error": None, "column": None, "of_step": stepping}
-
-    def _value(self, term: Expr, state: State, then: State | None) -> str | None:
-        try:
-            return term.type.text(evaluate(term, Environment(state, {}, self.instance.constants, then)))
-        except EvaluationError:
-            return None
-        except RecursionError:
-            raise TraceError("expression", "is nested too deeply", "write a shorter one") from None
 
     def graph(self, request: Mapping[str, Any], report: Callable[[str], None]) -> dict[str, Any]:
         """Return the first states by distance from the initial one, with all steps among them."""
@@ -93,30 +53,6 @@ class Session:
             "complete": result.complete,
             "truths": truths_of(self.instance, self.claim, result.states) if has_truth else None,
         }
-
-    def state(self, sent: Any, place: str) -> State:
-        """Return a state of the model from received codes. Raises TraceError."""
-        model = self.instance.model
-        codes = _listed(sent, place)
-        if len(codes) != model.slots:
-            raise TraceError(place, f"has {len(codes)} codes", f"send {model.slots}, one for each slot")
-        for code, (lo, hi, element) in zip(codes, self._codes, strict=True):
-            if type(code) is not int or not lo <= code <= hi:
-                raise TraceError(place, f"{element.label} is {short(code)}", f"send a code of {element.variable.type}, from {lo} to {hi}")
-        return tuple(codes)
-
-    @cached_property
-    def _codes(self) -> Sequence[tuple[int, int, Element]]:
-        """For each slot the lowest and the highest code, and its element."""
-        return [(element.variable.type.lo, element.variable.type.hi, element) for element in elements(self.instance.model)]
-
-
-def _listed(sent: Any, place: str) -> list[Any]:
-    if not isinstance(sent, list):
-        raise TraceError(place, "is no list", "send a list")
-    if len(sent) > MOST_STATES:
-        raise TraceError(place, f"has {len(sent):,} entries", f"send at most {MOST_STATES:,}")
-    return sent
 
 
 @dataclass

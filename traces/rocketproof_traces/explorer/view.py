@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocketproof_model import Action, Instance, Model, Property
+from rocketproof_model import Action, Instance, Model, ModelError, Property
 from rocketproof_model.language import EnumType, HoldingType, IndexType, Type, formula_text, show
+from rocketproof_model.portable import portable
 
 from ..witness.parts import kinds, owner
 from ..witness.words import elements
@@ -42,8 +43,8 @@ def _name(of: Type) -> str:
     return of.name if isinstance(of, IndexType) else str(of)
 
 
-def model_view(instance: Instance) -> dict[str, Any]:
-    """Return the data that are equal in all states of an instance."""
+def model_view(instance: Instance, claim: Property) -> dict[str, Any]:
+    """Return the data that are equal in all states of an instance, with the model's terms and those of a claim."""
     model, indices = instance.model, Indices()
     variables = [
         {
@@ -67,7 +68,16 @@ def model_view(instance: Instance) -> dict[str, Any]:
             {"name": name, "value": model.constants[name][0].text(code), "sentence": model.sentences.get(name, "")}
             for name, code in instance.constants.items()
         ],
+        "program": _program(instance, claim),
     }
+
+
+def _program(instance: Instance, claim: Property) -> dict[str, Any]:
+    """Return the terms by which a page takes steps, or the reason why it cannot."""
+    try:
+        return portable(instance, claim, kinds(instance.model))
+    except ModelError as error:
+        return {"missing": f"{error.problem}; {error.remedy}"}
 
 
 def _slots(model: Model) -> list[dict[str, Any]]:
@@ -86,7 +96,7 @@ def _action(action: Action, indices: Indices) -> dict[str, Any]:
         "rules": list(action.rules),
         "role": action.actor,
         "parameters": [{"name": name, "type": indices.type(type_)} for name, type_ in action.parameters.items()],
-        "guards": [{"name": g.name, "sentence": g.sentence, "condition": show(g.condition), "bound": g.bound} for g in action.guards],
+        "guards": [{"name": g.name, "sentence": g.sentence, "bound": g.bound} for g in action.guards],
     }
 
 

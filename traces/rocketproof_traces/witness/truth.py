@@ -19,6 +19,10 @@ NO_VALUE: Final = "no value"
 NOT_YET: Final = "not yet"
 
 
+Before = tuple[State, Move]
+"""The step that leads to a state: the state before it, and the move."""
+
+
 @dataclass(frozen=True)
 class Truth:
     """The truth of a property in one state.
@@ -45,23 +49,23 @@ def truths(witness: Witness) -> list[Truth]:
     truths_so_far: list[Truth] = []
     last = ""
     for k, state in enumerate(witness.states):
-        before, move = (witness.states[k - 1], witness.moves[k - 1]) if k else (None, None)
-        truths_so_far.append(truth(witness.instance, witness.property, before, state, last, move))
+        before = (witness.states[k - 1], witness.moves[k - 1]) if k else None
+        truths_so_far.append(_truth(witness.instance, witness.property, before, state, last))
         last = truths_so_far[-1].word if truths_so_far[-1].word != NO_VALUE else last
     return truths_so_far
 
 
-def _word(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None) -> str:
+def _word(instance: Instance, claim: Property, before: Before | None, state: State, last: str) -> str:
     if claim.kind == "lemma" or (claim.kind == "step" and before is None):
         return ""
     if claim.kind == "step" and before is not None:
-        return "holds" if holds(instance, claim.formula, before, state) else "fails"
+        return "holds" if holds(instance, claim.formula, before[0], state) else "fails"
     if claim.kind == "deadlock_free":
         if next(successors(instance, state), None) is not None:
             return "goes on"
         return "may end" if holds(instance, claim.formula, state) else "stuck"
     if claim.kind in OBSERVED:
-        return _observed(instance, claim, before, state, last, move)
+        return _observed(instance, claim, before, state, last)
     now = holds(instance, claim.formula, state)
     if claim.kind == "always":
         return "holds" if now else "fails"
@@ -80,13 +84,13 @@ def waits(word: str) -> bool:
     return word.startswith(WAITING)
 
 
-def _observed(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None) -> str:
+def _observed(instance: Instance, claim: Property, before: Before | None, state: State, last: str) -> str:
     """Return the word of a property with an observer, from the observer's number in the state."""
     observer, scope = Observer(claim), Environment(state, {}, instance.constants)
     if before is None:
         old, number = 0, evaluate(observer.first(), scope)
     else:
-        counted = const(int(bool(_counts(instance, observer, before, state, move))), Bool)
+        counted = const(_counts(instance, observer, *before), Bool)
         done = whole_number(last.partition(" ")[2].partition("/")[0] or 0) if waits(last) else -1
         old = observer.broken if last == "fails" else done + 1
         number = evaluate(observer.next(const(old, Int(0, observer.broken)), counted), scope)
@@ -98,23 +102,17 @@ def _observed(instance: Instance, claim: Property, before: State | None, state: 
     return "reached" if required else "not asked"
 
 
-def _counts(instance: Instance, observer: Observer, before: State, state: State, move: Move | None) -> bool:
-    """Whether the observer counts the step between two states. If the move is unknown, any step that leads there may count."""
-    model = instance.model
-    if move is not None:
-        taken = [(model.named(move.action), move.args)]
-    else:
-        taken = [(step.action, step.args) for step in successors(instance, before) if step.state == state]
-    return any(
-        evaluate(observer.counts(action), Environment(before, dict(zip(action.parameters, args, strict=True)), instance.constants))
-        for action, args in taken
-    )
+def _counts(instance: Instance, observer: Observer, state: State, move: Move) -> bool:
+    """Whether the observer counts the step that a move takes from a state."""
+    action = instance.model.named(move.action)
+    scope = Environment(state, dict(zip(action.parameters, move.args, strict=True)), instance.constants)
+    return bool(evaluate(observer.counts(action), scope))
 
 
-def truth(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None = None) -> Truth:
-    """Return the truth in a state reached from `before`, by `move` if known; `last` is the word in the state before."""
+def _truth(instance: Instance, claim: Property, before: Before | None, state: State, last: str) -> Truth:
+    """Return the truth in a state reached by the step `before`; `last` is the word in the state before."""
     try:
-        word = _word(instance, claim, before, state, last, move)
+        word = _word(instance, claim, before, state, last)
     except EvaluationError:
         word = NO_VALUE
     term = claim.formula
@@ -123,7 +121,7 @@ def truth(instance: Instance, claim: Property, before: State | None, state: Stat
     if not word or word == "goes on":
         return Truth(word)
     after = state if claim.kind == "step" else None
-    scope = Environment(before if after is not None and before is not None else state, {}, instance.constants, after)
+    scope = Environment(before[0] if after is not None and before is not None else state, {}, instance.constants, after)
     false = term if word in ("holds", "reached", "may end", NO_VALUE) else _deciding(term, scope)
     return Truth(word, show(false) if false is not term else "", values_of(false, scope))
 
@@ -137,4 +135,4 @@ def _deciding(term: Expr, scope: Environment) -> Expr:
     return term
 
 
-__all__ = ["NOT_YET", "NO_VALUE", "WAITING", "Truth", "truth", "truths", "waits"]
+__all__ = ["NOT_YET", "NO_VALUE", "WAITING", "Truth", "truths", "waits"]

@@ -12,7 +12,7 @@ from rocketproof_traces.explorer.opened import OpenedDocument
 from .traces import Wish
 
 if TYPE_CHECKING:
-    from ...hazards.gallery import Hazard
+    from ...hazards.gallery import Hazard, PerformedHazard
 
 _ID: Final = re.compile(r"haz-?[0-9]+", re.IGNORECASE)
 Offered = Sequence[Mapping[str, Any]]
@@ -43,15 +43,27 @@ def listed() -> Sequence[Mapping[str, Any]]:
 
 def opened(id_: str, profile: str | None, offered: Offered) -> OpenedDocument:
     """Run the scenario of a hazard and return its document. Raises InputError for an unknown id or profile."""
-    from ...catalogue.rules import rules
-    from ...catalogue.table import CASES
     from ...hazards import chosen
     from ...hazards.gallery import perform
 
     (hazard,) = chosen([id_])
     performed = perform(hazard, hazard.profile(profile))
+    return of_performed(performed, {property_: case_of(hazard, property_, offered) for property_ in hazard.properties}, profile)
+
+
+def of_performed(
+    performed: PerformedHazard, cases: Mapping[str, Mapping[str, str] | None], profile: str | None, pages: Mapping[str, str] | None = None
+) -> OpenedDocument:
+    """Return the document of a hazard that was run.
+
+    `cases` has for each property the case whose counterexample shows the hazard, None without one. `profile` is the requested one. `pages`
+    has the addresses of pages with these counterexamples.
+    """
+    from ...catalogue.rules import rules
+    from ...catalogue.table import CASES
+
+    hazard, addresses = performed.hazard, pages or {}
     sentences = {case.property: case.sentence for case in reversed(CASES)}
-    cases = {property_: case_of(hazard, property_, offered) for property_ in hazard.properties}
     command = f"rocketproof hazard {hazard.id}" + (f" --profile {performed.profile}" if profile else "")
     return OpenedDocument(
         {
@@ -64,7 +76,9 @@ def opened(id_: str, profile: str | None, offered: Offered) -> OpenedDocument:
             "about": list(hazard.about),
             "finding": performed.finding,
             "rules": [[rule, rules()[rule].sentence] for rule in hazard.rules],
-            "properties": [{"id": id_, "sentence": sentences.get(id_, ""), "case": case} for id_, case in cases.items()],
+            "properties": [
+                {"id": id_, "sentence": sentences.get(id_, ""), "case": case, "page": addresses.get(id_, "")} for id_, case in cases.items()
+            ],
             "commands": [
                 {"label": "run it in a terminal", "command": command},
                 {"label": "open it again", "command": f"rocketproof explore {hazard.id}"},
@@ -91,4 +105,4 @@ def case_of(hazard: Hazard, property_: str, offered: Offered) -> Mapping[str, st
     return {name: best[name] for name in ("profile", "scope", "condition")}
 
 
-__all__ = ["case_of", "listed", "names_hazard", "opened"]
+__all__ = ["case_of", "listed", "names_hazard", "of_performed", "opened"]

@@ -5,7 +5,6 @@ import type { Action, Actors, Choice, Refused } from "../document";
 import { matches } from "../search";
 import { changedRows } from "../tree";
 import type { Walker } from "../walker";
-import { NEEDS_SERVER } from "../walker";
 import { useStore } from "./use";
 
 const FEW = 8; // refused instances of an action that are shown when it is opened
@@ -43,7 +42,7 @@ export function ActionsPanel({ walker }: { walker: Walker }) {
         return <ChoicesView key={name} walker={walker} choices={some} action={actions.get(name)} taken={taken} open={group.length <= FEW_CHOICES || asked !== ""} />;
       })}
       {options && !enabled.length && <p class="nothing">{asked ? "No action of this name can happen here." : "Nothing can happen here any more."}</p>}
-      {!options && <p class="nothing">What can happen here is not known.</p>}
+      {!options && <p class="nothing">{walker.stuck}</p>}
       <h3>
         cannot happen now, and why <span class="count">{refused.size}</span>
       </h3>
@@ -100,9 +99,8 @@ function ChoiceView({ walker, choice, taken }: { walker: Walker; choice: Choice;
       <button
         type="button"
         class="follow"
-        aria-disabled={!taken && !walker.live}
-        title={taken ? "walk on" : walker.live ? "go on with this on a branch" : NEEDS_SERVER}
-        onClick={() => void walker.follow(choice)}
+        title={taken ? "walk on" : "go on with this on a branch"}
+        onClick={() => walker.follow(choice)}
       >
         <span class="told">
           {choice.sentence && <span class="sentence">{choice.sentence}</span>} <span class="label">{choice.label}</span>

@@ -37,8 +37,8 @@ export function Bar({ walker, search, expression, help, home }: Props) {
               type="button"
               key={view}
               aria-pressed={state.view === view}
-              aria-disabled={view === "graph" && !walker.live}
-              title={view === "graph" && !walker.live ? NEEDS_SERVER : `key ${key}`}
+              aria-disabled={view === "graph" && !walker.served}
+              title={view === "graph" && !walker.served ? NEEDS_SERVER : `key ${key}`}
               onClick={() => walker.show(view)}
             >
               {name}
@@ -130,25 +130,24 @@ function Paths({ walker }: { walker: Walker }) {
 function Evaluate({ walker, input }: { walker: Walker; input: MutableRef<HTMLInputElement | null> }) {
   const { columns } = useStore(walker.store);
   const [text, setText] = useState("");
-  const submit = async (event: Event): Promise<void> => {
+  const submit = (event: Event): void => {
     event.preventDefault();
-    if (!text.trim() || !(await walker.evaluate(text.trim()))) return;
+    if (!text.trim() || !walker.evaluate(text.trim())) return;
     setText("");
     input.current?.blur(); // the keys walk again
   };
   return (
-    <form class="group evaluate" onSubmit={(event) => void submit(event)}>
+    <form class="group evaluate" onSubmit={submit}>
       <input
         ref={input}
         list="values"
         value={text}
         placeholder="evaluate each step ( e )"
         aria-label="Expression to evaluate at each state"
-        aria-disabled={!walker.live}
-        title={walker.live ? "its value stands beside each step" : NEEDS_SERVER}
+        title="its value stands beside each step"
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      {walker.live && <Labels id="values" model={walker.trace.model} />}
+      <Labels id="values" model={walker.trace.model} />
       {columns.map(({ expression, type }) => (
         <button type="button" class="column" key={expression} title={`${type}; click to take it away`} onClick={() => walker.dropColumn(expression)}>
           {expression} ×

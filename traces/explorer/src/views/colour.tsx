@@ -15,7 +15,7 @@ export function Colour({ walker }: { walker: Walker }) {
   const [text, setText] = useState("");
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (text.trim()) void walker.colourGraph(text.trim());
+    if (text.trim()) walker.colourGraph(text.trim());
   };
   return (
     <div class="colouring">

@@ -285,7 +285,7 @@ function Chosen({ walker, graph, placed, route, chosen, choose }: ChosenProps) {
           </li>
         ))}
       </ol>
-      <button type="button" onClick={() => void walker.walkStates(route.map((k) => graph.states[k] ?? []))}>
+      <button type="button" onClick={() => walker.walkStates(route.map((k) => graph.states[k] ?? []))}>
         walk this path
       </button>
       <h3>

@@ -81,6 +81,11 @@ export function HazardPage({ hazard, home, open }: Props) {
                 find the shortest trace
               </button>
             )}
+            {one.page && (
+              <a href={one.page}>
+                walk through the trace
+              </a>
+            )}
             {!one.case && <span class="path">no search of a model violates it</span>}
           </div>
         ))}

@@ -19,7 +19,7 @@ export const SIGNS = [
   "Searches take words, and actor: action: variable: truth:",
 ];
 
-export const STATIC_SIGN = "“What if”, expressions and the state graph need the served page: rocketproof explore FILE.";
+export const STATIC_SIGN = "The state graph needs the served page: rocketproof explore FILE.";
 
 export function Help({ close, sections, signs = [] }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);

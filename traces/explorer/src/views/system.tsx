@@ -41,7 +41,7 @@ export function SystemView({ walker }: { walker: Walker }) {
   const lanes = useMemo(() => [...new Set([...trace.parts, ...path.steps.flatMap(({ by, to, from }) => [by, to ?? "", from ?? ""])])].filter(Boolean), [trace, path]);
   const system = useMemo(() => systemOf(model, lanes), [model, lanes]);
   const reads = useMemo(() => readSlots(model, trace.property), [model, trace]);
-  const alive = useMemo(() => new Set([...walker.lively(), ...path.options.flatMap((one) => one?.enabled.flatMap(({ effect }) => effect.map(([slot]) => slot)) ?? [])]), [path]);
+  const alive = useMemo(() => new Set([...walker.lively(), ...(walker.options()?.enabled.flatMap(({ effect }) => effect.map(([slot]) => slot)) ?? [])]), [path, k]);
   const boxes = useMemo(() => shownBoxes(system, (slot) => state.everything || alive.has(slot) || (reads[slot] ?? false)), [system, alive, reads, state.everything]);
   const columns = useMemo(() => columnsOf(boxes, (box) => LINE * box.groups.reduce((sum, group) => sum + linesOf(group), 2), width), [boxes, width]);
   const colours = useMemo(() => new Map(system.boxes.map(({ part, colour }) => [part, colour])), [system]);

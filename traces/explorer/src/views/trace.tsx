@@ -60,7 +60,7 @@ export function TracePage({ walker, home, open }: Props) {
 
   useEffect(() => setAddress(walker.fragment()));
   useEffect(() => {
-    const follow = (): void => void walker.arrive(location.hash);
+    const follow = (): void => walker.arrive(location.hash);
     addEventListener("hashchange", follow); // somebody wrote another address, or went back to one
     return () => removeEventListener("hashchange", follow);
   }, [walker]);
@@ -103,7 +103,7 @@ export function TracePage({ walker, home, open }: Props) {
       <div class="busy" role="status">
         {state.busy}
       </div>
-      {help && <Help close={() => setHelp(false)} sections={TRACE_KEYS} signs={walker.live ? SIGNS : [...SIGNS, STATIC_SIGN]} />}
+      {help && <Help close={() => setHelp(false)} sections={TRACE_KEYS} signs={walker.served ? SIGNS : [...SIGNS, STATIC_SIGN]} />}
     </div>
   );
 }

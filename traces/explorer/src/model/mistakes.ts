@@ -1,0 +1,23 @@
+// A term that the language does not have: the problem and the remedy, as Python's `ModelError` has them.
+
+export class Mistake extends Error {
+  readonly problem: string;
+  readonly remedy: string;
+
+  constructor(problem: string, remedy: string) {
+    super(`${problem}; ${remedy}`);
+    this.problem = problem;
+    this.remedy = remedy;
+  }
+}
+
+/** A text that is no expression of the model. `column` counts from 1. */
+export class ReadingError extends Error {
+  readonly column: number;
+
+  /** `at` is the position in the text, counted from 0. */
+  constructor(at: number, problem: string, remedy: string) {
+    super(`column ${at + 1}: ${problem}; ${remedy}`.replace(/\s+/g, " "));
+    this.column = at + 1;
+  }
+}

@@ -1,0 +1,80 @@
+// Answers questions about models, one line of JSON for each on the standard input: what the page would show. Python's tests compare it
+// with the interpreter. Node runs this file as it is, without a build.
+
+import { createInterface } from "node:readline";
+import type { TraceDocument } from "../src/document";
+import { optionsOf } from "../src/model/choices.ts";
+import { evaluate, NoValue, type State } from "../src/model/evaluate.ts";
+import { attempts, environment, formulasOf } from "../src/model/interpreter.ts";
+import { programOf, type Program, type ProgramRow } from "../src/model/program.ts";
+import { evaluated } from "../src/model/expressions.ts";
+import { ReadingError } from "../src/model/mistakes.ts";
+import { Reader } from "../src/model/read.ts";
+import { truthOf } from "../src/model/truth.ts";
+import type { Code } from "../src/model/numbers.ts";
+import type { Term } from "../src/model/terms.ts";
+import type { Environment } from "../src/model/evaluate.ts";
+
+interface Question {
+  document: TraceDocument;
+  states: number[][];
+  rows: boolean; // also the rows of the panel of actions
+  expressions: string[]; // each has a value in each state; the state after a step is the next one of the list
+}
+
+function answer({ document, states, rows, expressions }: Question): unknown {
+  const program = programOf(document.model.program as ProgramRow, document.model);
+  const reader = new Reader(program);
+  return {
+    states: states.map((state) => inState(program, state, rows)),
+    truths: truthsOf(program, document),
+    expressions: expressions.map((text) => valuesAlong(program, reader, text, states)),
+  };
+}
+
+/** An expression's type and its values as text, null without a value; or the error. */
+function valuesAlong(program: Program, reader: Reader, text: string, states: number[][]): unknown {
+  try {
+    return evaluated(program, reader.read(text), states);
+  } catch (error) {
+    if (error instanceof ReadingError) return { error: error.message, column: error.column };
+    throw error;
+  }
+}
+
+const written = (code: Code): number | string => (typeof code === "bigint" ? String(code) : code);
+
+/** The value, or in a list the error of a term without one. */
+function valueOf(term: Term, scope: Environment): number | string | [string] {
+  try {
+    return written(evaluate(term, scope));
+  } catch (error) {
+    if (error instanceof NoValue) return [error.message];
+    throw error;
+  }
+}
+
+function inState(program: Program, state: State, rows: boolean): unknown {
+  const instances = [...attempts(program, state)].map(({ action, scope, refused, after, error }) => ({
+    guards: action.guards.map(({ condition }) => valueOf(condition, scope)),
+    refused: refused ? refused.view.name : null,
+    after,
+    error,
+  }));
+  const formulas = formulasOf(program.claim).map((term) => valueOf(term, environment(program, state)));
+  return { instances, formulas, ...(rows ? optionsOf(program, state) : {}) };
+}
+
+function truthsOf(program: Program, document: TraceDocument): unknown[] {
+  let word = "";
+  return document.states.map((state, k) => {
+    const step = document.steps[k - 1];
+    const action = program.actions.find(({ name }) => name === step?.action);
+    const before = step && action ? { state: document.states[k - 1] as number[], action, args: step.args, word } : null;
+    const truth = truthOf(program, state, before);
+    if (truth.word !== "no value") word = truth.word;
+    return truth;
+  });
+}
+
+for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(answer(JSON.parse(line) as Question)));

@@ -160,11 +160,15 @@ class BrokerNode:
             self.disk.close()
 
     def lose_power(self) -> None:
-        """End immediately like a machine without power: only synced data of files written in place remain. Needs a VolatileDisk."""
+        """End immediately like a machine without power: only synced data of files written in place remain.
+
+        Raises TypeError if the node does not write to a VolatileDisk. The node then goes on running.
+        """
+        if not isinstance(self.disk, VolatileDisk):
+            raise TypeError(f"{type(self.disk).__name__} cannot lose power; give the node disk=VolatileDisk")
         try:
             self.threads.close()
-            if isinstance(self.disk, VolatileDisk):
-                self.disk.lose_power()
+            self.disk.lose_power()
         finally:
             self.disk.close()
 

@@ -16,6 +16,7 @@ from rocketproof_impl.remoting.command import RESPONSE, Command
 from rocketproof_model import Instance
 from rocketproof_model.interpreter import State, readable
 from rocketproof_model.search import explore as search
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.programs.cover.paths import cover
 from rocketproof_properties.programs.cover.scopes import DRIVEN, NOT_DRIVEN
@@ -28,7 +29,6 @@ from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.cover import Uncovered, share
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import ValidationRequest, validate
-from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import ROLLBACK
 from rocketproof_spec.bounds import TEXT_LIMIT

@@ -77,11 +77,8 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     # A program on small files may send a message that fits none. If it is lost (HAZ-22), a file without a record is correct.
     # If clients can send to the half topic by its name, its records are not all half messages.
     named = HALF_TOPIC not in PROFILES[profile].forbidden
-    counts = {
-        id_: totals.counts.get(id_, 0) if still else 0
-        for id_ in ids
-        if not (loses and id_ == "INV-06.stored") and not (named and id_.startswith("TRX-"))
-    }
+    left_out = {id_ for id_ in ids if (loses and id_ == "INV-06.stored") or (named and id_.startswith("TRX-"))}
+    counts = {id_: totals.counts.get(id_, 0) if still else 0 for id_ in ids if id_ not in left_out}
     rebuilt = [row for row in totals.findings if row.property in _ANEW and row.topic in origin.get("anew", ())]
     for finding in rebuilt if still else ():
         counts[finding.property] -= 1

@@ -6,6 +6,7 @@ Only rules of severity error count: no broker of the profile writes files that b
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -100,17 +101,18 @@ def _settled(audited: Callable[[], AuditOutcome]) -> tuple[AuditOutcome, bool]:
     Raises KeyboardInterrupt for an audit that was stopped.
     """
     before: tuple[Mapping[str, int], list[AuditFinding]] | None = None
-    for _ in range(_AUDITS):
+    for number in itertools.count(1):
         outcome = audited()
         if outcome.stopped:
             raise KeyboardInterrupt
         (totals,) = outcome.totals
         found = totals.counts, sorted(totals.findings)
-        if not any(totals.counts.values()) or found == before:
-            return outcome, True
+        still = not any(totals.counts.values()) or found == before
+        if still or number == _AUDITS:
+            return outcome, still
         before = found
         interrupts.pause(_STILL)
-    return outcome, False
+    raise AssertionError("an endless loop has ended")
 
 
 def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:

@@ -297,9 +297,12 @@ class SimulatedRun:
     # The resulting history
 
     def history(self) -> History:
-        """Complete all waits, dispatch, read the stores, and return the history."""
+        """Complete all waits, dispatch, read the stores, and return the history. Later releases dispatch only what is flushed."""
         if not self._periodic:
             self.cluster.scheduler.advance(PATIENCE)
+        for node in self.cluster.nodes.values():
+            if node.broker is not None:
+                node.broker.store.flush_now()
         self.cluster.dispatch()
         for request in self._asked:
             if request.open:

@@ -22,7 +22,7 @@ from rocketproof_traces.stored.layout import (
 from rocketproof_traces.stored.record import LONGEST_HEAD, Head, head_of, parts_of
 
 LOG, QUEUE, CHECKPOINT = "commitlog", "consumequeue", "checkpoint"
-TOPICS, GROUPS = "topics.json", "subscriptionGroup.json"
+TABLES = TOPICS, GROUPS = "topics.json", "subscriptionGroup.json"
 _FIELD, _PLACE = 4, 8
 _TIMES: Final = 24
 """Bytes of the three times in a checkpoint."""

@@ -9,7 +9,7 @@ from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_protocol.fields import REQUIRED_OF_A_SEND, SHORT_NAMES
 from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC
 
-from .corruption import GROUPS, PLACES, TOPICS
+from .corruption import PLACES, TABLES
 from .phrase import Phrase, PhraseStep, formed, phrase, step
 from .settings import ASKED, NO_TEMPLATE, NO_TOPICS, READ_ONLY, WHEEL, WRITE_ONLY
 from .values import (
@@ -365,9 +365,9 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
 _AFTER: Final = (step("send", topic="B"), step("max_offset", topic="B"), step("pull", topic="B"), step("earliest", topic="B"))
 """What a program does after a restart: it stores a record where the last one may have been dropped, and reads the queue."""
 CORRUPTIONS: Final[tuple[Phrase, ...]] = tuple(
-    phrase(f"{file} with another {place}", step("corrupt", "how" if file in (TOPICS, GROUPS) else "how kill", **where), *_AFTER)
+    phrase(f"{file} with another {place}", step("corrupt", "how" if file in TABLES else "how kill", **where), *_AFTER)
     for file, place in PLACES
-    for where in ({"file": file, "place": place, **({"kill": True} if file in (TOPICS, GROUPS) else {})},)
+    for where in ({"file": file, "place": place, **({"kill": True} if file in TABLES else {})},)
 )
 """A file with changed bytes. A table is changed after a kill, because some releases write all tables when they stop."""
 CLOCKS: Final[tuple[Phrase, ...]] = (phrase("a start with another clock", step("restart", "clock"), *_AFTER),)

@@ -148,7 +148,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "corrupt": _direct_step(
         "a broker is stopped, or with `kill` killed; the bits at a `place` of one of its files are flipped, or its bytes set to zero; and "
         "the broker starts again. Places of records are those of the log's last record, if it is the program's",
-        Capability.STORE,
+        Capability.RESTART,
         file=corruption.LOG,
         place="body",
         how=corruption.FLIP,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
+from rocketproof_protocol.numbers import is_digits, whole_number
 from rocketproof_traces.stored.layout import (
     BLANK_SIZE,
     BODY_CRC_AT,
@@ -72,8 +73,8 @@ class _LastRecord(NamedTuple):
 
 def _last_record(files: StoreFiles) -> _LastRecord | None:
     """Return the last record of the last file that has one."""
-    for name in reversed(files.names(LOG)):
-        records = [*_records(files, f"{LOG}/{name}", int(name))]
+    for name in filter(is_digits, reversed(files.names(LOG))):
+        records = [*_records(files, f"{LOG}/{name}", whole_number(name))]
         if records:
             return records[-1]
     return None
@@ -97,8 +98,8 @@ def _records(files: StoreFiles, path: str, begin: int) -> Iterator[_LastRecord]:
 def _entry(files: StoreFiles, last: _LastRecord) -> CorruptedBytes | None:
     """Return the entry of the last record in its queue, None if it has none."""
     folder, entry = f"{QUEUE}/{last.topic}/{last.head.queue_id}", last.head.queue_offset * ENTRY_SIZE
-    for name in files.names(folder):
-        path, position = f"{folder}/{name}", entry - int(name)
+    for name in filter(is_digits, files.names(folder)):
+        path, position = f"{folder}/{name}", entry - whole_number(name)
         if 0 <= position < files.size(path) and files.read(path, position, _PLACE) == last.place.to_bytes(_PLACE, "big"):
             return CorruptedBytes(path, position, ENTRY_SIZE)
     return None

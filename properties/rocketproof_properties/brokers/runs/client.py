@@ -32,7 +32,7 @@ from ...programs.vocabulary import ENDS_PROCESS, Step, arguments, is_request, pl
 from ..comeback import come_back
 from ..connection import Connection
 from ..deployment import Deployment
-from ..storefolder import StoreFolder
+from ..stoppedstore import StoppedStore
 from .parsed import CORRUPTED
 from .queries import offset_of
 from .recording import HistoryRecorder, answer_data, call_data, wall, worded
@@ -208,7 +208,7 @@ class ProgramClient:
         deployment, settings, clock = self._deployment, wanted.get("settings"), wanted.get("clock", 0)
         kill = name == "crash" or bool(wanted.get("kill"))
         place = {key: wanted[key] for key in ("file", "place", "how")} if name == "corrupt" else None
-        store = None if place is None else StoreFolder(deployment.store(broker))
+        store = None if place is None else StoppedStore(deployment.store(broker))
         if place is not None:
             interrupts.pause(DISPATCHING)  # the last record then has its queue entry
         deployment.set_clock(broker, clock)

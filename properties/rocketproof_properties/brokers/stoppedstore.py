@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-class StoreFolder:
+class StoppedStore:
     """A store directory as `programs.corruption.StoreFiles`."""
 
     def __init__(self, root: Path) -> None:

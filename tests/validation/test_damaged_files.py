@@ -114,6 +114,14 @@ def test_broker_that_keeps_damaged_record_is_accused(performed: Callable[[Sequen
 
 
 @pytest.mark.slow
+def test_dropped_record_had_its_own_time(performed: Callable[[Sequence[Step]], ProgramTrial]) -> None:
+    """The next record is stored at its place, and later: only that one can be read back."""
+    stored: list[Step] = [("send", {"topic": "A"}), ("pull", {"topic": "A"}), ("earliest", {"topic": "A"})]
+    trial = performed([*stored, ("corrupt", {}), *stored])
+    assert trial.broken == [] and 0 < int(trial.answers[3].fields["timestamp"]) < int(trial.answers[7].fields["timestamp"])
+
+
+@pytest.mark.slow
 def test_backup_may_be_as_new_as_damaged_table_and_no_older(performed: Callable[[Sequence[Step]], ProgramTrial]) -> None:
     """How often a release writes a table after a change is stated by no rule: the backup of 4.9.4 has the last change."""
     place = {"file": "topics.json", "place": "start", "how": "flip"}

@@ -262,6 +262,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         step("send", topic="A", queue=0, properties=one_of({"TAGS": "t"}, {"TAGS": "u"}, {})),
         step("pull", "tags", topic="A", tags="t||"), lasting=True, changes=(1,),
     ),
+    phrase("a pull of an empty queue", step("topic", topic="A"), step("pull", "offset", topic="A"), changes=(1,)),
     phrase("a pull behind the end", _PLAIN, step("pull", topic="A", offset=one_of(2, 1, 3)), lasting=True),
     phrase(
         "a pull that is held", _HELD, _MEET, step("pull", topic="W", offset=1, tags=one_of("*", "t"), hold=1000, client=1), _SOON,

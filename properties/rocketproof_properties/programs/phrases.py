@@ -326,7 +326,11 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "a subscription of the same version", sent(queue=0), step("consumer", topic="A", version=2),
-        step("consumer", topic="A", version=one_of(2, 1), tag="t"), step("pull", topic="A", group="g", tags=None, version=2), lasting=True,
+        step("consumer", topic="A", version=2, tag="t"), step("pull", topic="A", group="g", tags=None, version=2), lasting=True,
+    ),
+    phrase(
+        "a subscription of an earlier version", sent(queue=0), step("consumer", topic="A", version=2),
+        step("consumer", topic="A", version=1, tag="t"), step("pull", topic="A", group="g", tags=None, version=2), lasting=True,
     ),
     phrase(
         "no broadcast", step("group", group="g", more={"consumeBroadcastEnable": False}), _PLAIN,
@@ -358,6 +362,12 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     *formed(step("find", topic="A", key="k")),
     phrase(
         "an end that lacks something", _HALF, step("end", "commit without", one_way=False), lasting=True, switch=("half_messages", True)
+    ),
+    phrase(
+        "an end that does not fit its half message", _HALF,
+        step("end", commit=True, one_way=False, altered=one_of(
+            ("tranStateTableOffset", "1000000"), ("tranStateTableOffset", "-1"), ("producerGroup", "others"),
+        )), lasting=True, switch=("half_messages", True), changes=(0, 1),
     ),
     phrase("", step("heartbeat", "group")),
     phrase("", step("unknown", "code one_way"), lasting=True),

@@ -365,9 +365,9 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "an end that does not fit its half message", _HALF,
-        step("end", commit=True, one_way=False, altered=one_of(
-            ("tranStateTableOffset", "1000000"), ("tranStateTableOffset", "-1"), ("producerGroup", "others"),
-        )), lasting=True, switch=("half_messages", True), changes=(0, 1),
+        step("end", commit=True, one_way=False, altered=("tranStateTableOffset", "1000000")),
+        step("end", commit=True, one_way=False, altered=one_of(("tranStateTableOffset", "-1"), ("producerGroup", "others"))),
+        lasting=True, switch=("half_messages", True),
     ),
     phrase("", step("heartbeat", "group")),
     phrase("", step("unknown", "code one_way"), lasting=True),

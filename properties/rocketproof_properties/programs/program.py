@@ -25,7 +25,7 @@ from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.numbers import whole_number
 
 from ..catalogue import conditions as about
-from . import pool, settings
+from . import boundaries, pool, settings
 from .cover.walks import walk
 from .names import is_common_name
 from .phrase import WAITING, Phrase
@@ -228,6 +228,8 @@ class _Generator:
         while pool.lasts(steps):
             steps = pool.program(self.configured, self.settled)
         phrases = next(self.endings)
+        if any(map(boundaries.unread, pool.requests(steps, self.profile))):  # it is chance what a start finds behind such a record
+            return [*steps, *_END]
         return [*steps, _LAST, *pool.program(self.ended, phrases, _MOST_CHANGES)] if phrases else [*steps, *_END]
 
 

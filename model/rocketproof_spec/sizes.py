@@ -45,7 +45,10 @@ Place = Enum("none", "new", "built", "unreadable", "unequal")
 class Sizes(Part):
     """A log of `places` places. The request's sizes as numbers: `name` and `text` in bytes, both also in characters, and `body`."""
 
-    switches = ("check_names", "check_groups", "limits_name_bytes", "stores_parsed", "limits_record", "hosts_by_flag", "dispatch_ends")
+    switches = (
+        *("check_names", "check_groups", "limits_name_bytes", "stores_parsed", "limits_record", "throws_large_batch", "hosts_by_flag"),
+        "dispatch_ends",
+    )
 
     def __init__(self, name: str, *, places: int = 4) -> None:
         super().__init__(name)
@@ -60,6 +63,7 @@ class Sizes(Part):
             "stores_parsed", Bool, True, "the broker adds CLUSTER to the properties, and stores those that it can parse"
         )
         self.limits_record = m.constant("limits_record", Bool, True, "maxMessageSize limits the record, not the body")
+        self.throws_large_batch = m.constant("throws_large_batch", Bool, False, "a batch whose body is too large is an exception")
         self.hosts_by_flag = m.constant("hosts_by_flag", Bool, True, "a client's flag can make a record's hosts longer")
         self.dispatch_ends = m.constant("dispatch_ends", Bool, False, "the dispatcher checks for the log's end before each record")
         self.names = m.constant("names", Bool, True, "names may be at their limit")
@@ -121,13 +125,19 @@ def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
     many, large = z.name_characters > NAME_LIMIT, ~body_fits(z.body, AROUND, MAX_MESSAGE_SIZE, z.limits_record)
     long = many | (z.limits_name_bytes & (z.name > NAME_LIMIT))
     characters, size = (~properties_fit(stored_text(z, text)) for text in (z.text_characters, z.text))
-    hosts = batch & job.longer & z.hosts_by_flag
+    hosts, returned = batch & job.longer & z.hosts_by_flag, (job.body == "more") & ~z.throws_large_batch
     return [
         ("refuse_name", "CHK-02", "the name has illegal characters, or too many", z.check_names & ~back & odd, "illegal name"),
         ("refuse_group", "BACK-03", "the group has illegal characters", z.check_groups & back & odd & ~many, "illegal group"),
         ("refuse_topic", "BAT-02 STO-02 BACK-16", "the topic has more than 127 characters or bytes", long, ite(back, error, illegal)),
         ("refuse_text", "STO-02", "the properties have more than 32767 characters", ~batch & characters, illegal),
-        ("refuse_batch", "BAT-04", "the batch is too large", batch & large, ite(job.body == "more", illegal, error)),
+        (
+            "refuse_batch",
+            "BAT-04",
+            "the batch is too large",
+            batch & large,
+            ite(returned, illegal, error),
+        ),
         ("refuse_bytes", "APP-05", "the properties have more than 32767 bytes", ~batch & size, illegal),
         ("refuse_size", "APP-06", "the record, or the body, is larger than maxMessageSize", large, illegal),
         ("refuse_hosts", "BAT-04", "the records of a batch are shorter than their stored sizes", hosts, error),

@@ -16,6 +16,7 @@ from rocketproof_impl.simulator.scheduler import Scheduler
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.system.disk import StoreInUse, SystemDisk
+from rocketproof_impl.system.node import BrokerNode
 from rocketproof_profiles import PROFILES
 
 GIB = 1 << 30
@@ -208,3 +209,14 @@ def store_bodies(root: Path, settings: BrokerSettings) -> list[bytes | None]:
         assert store.load()
         found = [store.get_message("TopicTest", 0, index) for index in range(store.max_offset("TopicTest", 0))]
         return [each.body for each in found if each is not None]
+
+
+def test_node_refuses_to_lose_power_on_disk_that_keeps_all(tmp_path: Path) -> None:
+    """It goes on running: nothing of it is closed."""
+    node = BrokerNode(BrokerSettings())
+    node.disk = SystemDisk(tmp_path)
+    region = node.disk.map("file", 10)
+    with pytest.raises(TypeError, match=r"^SystemDisk cannot lose power; give the node disk=VolatileDisk$"):
+        node.lose_power()
+    region.write(0, b"x")
+    node.disk.close()

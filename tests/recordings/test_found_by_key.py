@@ -76,6 +76,19 @@ def test_index_extends_to_last_found_message(found: list[int], told: dict[str, s
     assert [difference.field for difference in keys.differences(asked, THERE, STORED, told, found)] == fields
 
 
+def test_record_at_place_of_dropped_one_is_optional_and_has_its_time() -> None:
+    """A restart drops a damaged record, and its entry in the index leads to the next record, which lacks the key (REC-02)."""
+
+    def differing(found: list[int], end: int, told: dict[str, str]) -> list[str]:
+        asked = keys.Sought(32, 0, end)
+        return [each.field for each in keys.differences(asked, [100, 300], STORED, told, found, replaced={300})]
+
+    for found in ([100, 300], [100]):
+        assert differing(found, 1 << 62, {REACHES[0]: "5000", REACHES[1]: "100"}) == []
+    assert differing([100, 300], 9_000, {REACHES[0]: "8000", REACHES[1]: "300"}) == []
+    assert differing([300], 1 << 62, reaches([300])) == ["records"]
+
+
 def test_refused_query_constrains_nothing() -> None:
     fields = {"topic": "T", "key": "k", "maxNum": "100", "beginTimestamp": "1", "endTimestamp": "9"}
     assert keys.sought(fields) == keys.Sought(64, 1, 9)

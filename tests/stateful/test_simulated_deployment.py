@@ -85,7 +85,8 @@ def test_simulation_performs_every_step_with_needs() -> None:
 def test_every_step_is_done_with_its_defaults(name: str) -> None:
     steps: list[Step] = [("send", {}), (name, {}), ("send", {})]
     history = history_of(P49, ClusterSettings(settings=SMALL_FILES), steps)
-    assert len(history.exchanges) >= 2 and len(history.logs["broker-a"].records) >= 2
+    dropped = name == "corrupt"  # the last record
+    assert len(history.exchanges) >= 2 and len(history.logs["broker-a"].records) >= 2 - dropped
 
 
 @pytest.mark.parametrize(

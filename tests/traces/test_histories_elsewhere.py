@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from typing import Any
 
@@ -81,6 +82,19 @@ class Story:
     def delete(self, topic: str, code: int = 0) -> Story:
         self._add("invoke", "client 0", "delete_topic", {"to": "broker-a", "fields": {"topic": topic}})
         self._add("ok", "client 0", "delete_topic", {"code": code, "fields": {}})
+        return self
+
+    def group(self, queues: int) -> Story:
+        """Group g gets this number of retry queues."""
+        body = json.dumps({"groupName": "g", "retryMaxTimes": 2, "retryQueueNums": queues}).encode()
+        self._add("invoke", "client 0", "update_group", {"to": "broker-a", "fields": {}, "body": b64encode(body).decode()})
+        self._add("ok", "client 0", "update_group", {"code": 0, "fields": {}})
+        return self
+
+    def max_offset(self, topic: str, queue: int, offset: int) -> Story:
+        asked = {"topic": topic, "queueId": str(queue)}
+        self._add("invoke", "client 0", "max_offset", {"to": "broker-a", "fields": asked})
+        self._add("ok", "client 0", "max_offset", {"code": 0, "fields": {"offset": str(offset)}})
         return self
 
     def topics(self, **topics: int) -> Story:
@@ -343,6 +357,19 @@ def test_send_back_recreates_deleted_retry_topic() -> None:
     buried = Story().send(0, 0).back(0, delayLevel="-1").delete("%DLQ%g")
     assert buried.topics(A=4, _RETRY_g=1).judged().verdict == "ok"
     assert buried.topics(A=4, _RETRY_g=1, _DLQ_g=1).judged().verdict == "illegal"
+
+
+@pytest.mark.behaviour("BACK-06", "BACK-07")
+def test_retry_may_be_in_queue_its_topic_lacks() -> None:
+    """Its queue is drawn from the group's number of queues, and the retry topic keeps its own (apache/rocketmq#3953)."""
+
+    def verdict(queues: int, queue: int, offset: int) -> str:
+        story = Story().send(0, 0).back(0).group(queues).back(0)
+        return story.max_offset("%RETRY%g", queue, offset).topics(A=4, _RETRY_g=1).judged().verdict
+
+    assert [verdict(2, queue, 1) for queue in (0, 1, 2)] == ["ok", "ok", "illegal"]
+    assert verdict(1, 1, 1) == "illegal"
+    assert verdict(2, 1, 3) == "illegal"
 
 
 @pytest.mark.behaviour("TCM-31", "CL-02")

@@ -16,12 +16,14 @@ from rocketproof_impl.remoting.command import RESPONSE, Command
 from rocketproof_model import Instance
 from rocketproof_model.interpreter import State, readable
 from rocketproof_model.search import explore as search
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.programs.cover.paths import cover
 from rocketproof_properties.programs.cover.scopes import DRIVEN, NOT_DRIVEN
 from rocketproof_properties.programs.cover.statespace import Choice, OutsideModel
 from rocketproof_properties.programs.coverplan import CoverPlan, plan, state_graphs
 from rocketproof_properties.programs.parts import Capability
+from rocketproof_properties.programs.sizes import added_length, item_length
 from rocketproof_properties.validation import results, show
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.cover import Uncovered, share
@@ -29,6 +31,7 @@ from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import ROLLBACK
+from rocketproof_spec.bounds import TEXT_LIMIT
 
 PROFILE = "P494"
 SLOW = ("deletions", "settings", "backs")
@@ -135,6 +138,15 @@ def test_programs_for_missing_settings_are_left_out() -> None:
     without = plan(PROFILE, 1, configure=False, start=False, end=False, only=["settings", "restart"])
     assert {program.needs for program in without.programs} == {""}
     assert {without.graphs[number].model.needs for number in without.lacking} >= {"a process that ends", "no write permission"}
+
+
+@pytest.mark.parametrize("profile", ["P494", "P533"])
+def test_batches_of_sizes_end_at_limit_and_exceed_it_by_one(profile: str) -> None:
+    """Their stored properties include what the broker adds. One byte more makes the record unreadable, in a broker of its own (BAT-03)."""
+    steps = [step for graph in state_graphs("sizes", profile) for edge in graph.edges for step in edge.steps]
+    texts = [f"k\1{args['items'][1][1]['k']}".encode() for _, args in steps if "items" in args]
+    added = added_length("", PROFILES[profile])
+    assert {item_length(text, added) - TEXT_LIMIT for text in nonempty(texts)} == {0, 1}
 
 
 def test_long_graph_is_covered_within_length() -> None:

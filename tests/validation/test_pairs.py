@@ -80,6 +80,7 @@ def test_each_part_starts_with_jars_of_its_release(tmp_path: Path, monkeypatch: 
             self.name_server, self.brokers = "127.0.0.1:1", {"broker-a": "127.0.0.1:2"}
             self.settings = {"broker-a": {"brokerPermission": "4"}}
             self.name_server_settings: dict[str, str] = {}
+            self.clocks: dict[str, int] = {}
 
         def home(self, part: str) -> Path:
             (tmp_path / part).mkdir()

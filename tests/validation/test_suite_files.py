@@ -6,15 +6,19 @@ import itertools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rocketproof_impl.store.indexfile import MappedIndexFile
+from rocketproof_impl.system.disk import SystemDisk
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.judging import storefiles
 from rocketproof_properties.judging.wholelog import judge_log
 from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.validation.entries import entries, entry_of, puts_to_the_test
 from rocketproof_properties.validation.ownprograms import Suite
+from rocketproof_traces.stored.index import StoredIndexFile
 
 PROFILE = "P494"
 BODY = b"a body that is found again"
@@ -27,7 +31,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with InProcess(PROFILE).open() as running:
         suite = Suite(running, PROFILE, folder / "histories")
         (folder / "histories").mkdir()
-        suite.perform([("send", {"topic": "A", "body": BODY.decode()}), ("send", {"topic": "A"})])
+        suite.perform([("send", {"topic": "A", "body": BODY.decode(), "properties": {"KEYS": "k"}}), ("send", {"topic": "A"})])
         shutil.copytree(running.store("broker-a"), folder / "kept")
         suite.close()
     return folder / "kept"
@@ -102,3 +106,33 @@ def test_folder_without_store_reports_nothing(tmp_path: Path) -> None:
 
 def test_files_have_items_only_where_they_can_be_read() -> None:
     assert not {rule.id for rule in storefiles.rules()} & {entry.id for entry in entries(PROFILE, frozenset())}
+
+
+@pytest.mark.parametrize("most", [1, 99])
+def test_entry_that_broker_adds_during_audit_breaks_no_rule(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """The audit reads the entries of an index file before its slots, which may then name an entry added in between (REC-04).
+
+    The broker adds `most` entries. If it never stops, nothing is decided.
+    """
+    written = tmp_path / "written"
+    shutil.copytree(store, written)
+    (path,), (queue,) = (written / "index").iterdir(), (written / "consumequeue").glob("*-A")
+    heads, added = StoredIndexFile.heads, itertools.count()
+
+    def put_before(file: StoredIndexFile, first: int, count: int) -> Any:
+        if next(added) < most:
+            with SystemDisk(written) as disk:
+                mapped = MappedIndexFile(str(path), disk.map(str(path), path.stat().st_size), file.slots, file.limit)
+                mapped.load()
+                assert mapped.put(f"{queue.name}#k", 0, mapped.header.end_timestamp)
+        return heads(file, first, count)
+
+    monkeypatch.setattr(StoredIndexFile, "heads", put_before)
+    monkeypatch.setattr(storefiles, "_STILL", 0)
+    monkeypatch.setattr(storefiles, "_AUDITS", 3)
+    assert storefiles.record(written, tmp_path / "1.ndjson", "broker-a", "", {}, PROFILE)
+    found = judge_log(tmp_path / "1.ndjson", PROFILE)
+    assert [str(deviation) for deviation in found.deviations] == []
+    assert ("REC-04.keySlot" in found.left_open) == (most > 1)

@@ -7,6 +7,7 @@ import pytest
 from nonempty import nonempty
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.programs.phrase import step
+from rocketproof_properties.programs.phrases import CLOCKS, CORRUPTIONS
 from rocketproof_properties.programs.pool import PHRASES, phrases
 from rocketproof_properties.programs.program import ProgramOptions, generate
 from rocketproof_properties.programs.selections import OTHERS, SELECTIONS
@@ -15,6 +16,8 @@ from rocketproof_properties.programs.vocabulary import ADDRESSED, FORMED, STEPS,
 
 EVERY = (
     *PHRASES,
+    *CORRUPTIONS,
+    *CLOCKS,
     *(phrase for chosen in SELECTIONS.values() for phrase in chosen.phrases),
     *(each for of in OTHERS.values() for each in of),
 )

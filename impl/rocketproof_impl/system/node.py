@@ -17,6 +17,7 @@ from ..broker.settings import BrokerSettings
 from ..executor import sized_pools
 from ..nameserver import NameServer
 from ..periodic import drive
+from ..ports import Clock
 from ..remoting.ports import Channel
 from ..service import Service, Step, run_all
 from ..tasks import Future, Work
@@ -83,8 +84,10 @@ class BrokerNode:
         seed: int | None = None,
         limits: ServerLimits | None = None,
         disk: type[SystemDisk] = SystemDisk,
+        clock: Clock | None = None,
     ) -> None:
         self.settings = settings
+        self._clock = clock
         self.profile = profile_of(profile)
         self._disk = disk
         self._host = host
@@ -94,7 +97,7 @@ class BrokerNode:
     async def start(self) -> None:
         """Lock the store, bind the ports, load, run the services, register. Raises OSError for an unavailable resource, NotLoaded."""
         settings = self.settings
-        self.threads = Threads()
+        self.threads = Threads(clock=self._clock)
         settings.store_path_root_dir = os.path.abspath(settings.store_path_root_dir)
         self.disk = self._disk(settings.store_path_root_dir)
         self.network = TcpNetwork(self.threads, notices_ends=self.profile.notices_ends)
@@ -160,11 +163,15 @@ class BrokerNode:
             self.disk.close()
 
     def lose_power(self) -> None:
-        """End immediately like a machine without power: only synced data of files written in place remain. Needs a VolatileDisk."""
+        """End immediately like a machine without power: only synced data of files written in place remain.
+
+        Raises TypeError if the node does not write to a VolatileDisk. The node then goes on running.
+        """
+        if not isinstance(self.disk, VolatileDisk):
+            raise TypeError(f"{type(self.disk).__name__} cannot lose power; give the node disk=VolatileDisk")
         try:
             self.threads.close()
-            if isinstance(self.disk, VolatileDisk):
-                self.disk.lose_power()
+            self.disk.lose_power()
         finally:
             self.disk.close()
 

@@ -12,6 +12,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,8 +20,8 @@ from rocketproof_profiles import PAIR
 from rocketproof_profiles.releases import is_recorded, line_of, nearest_profile
 from rocketproof_protocol.flags import READ, WRITE
 
-from ..programs.parts import NAME_SERVER
-from . import jars, probe
+from ..programs.parts import NAME_SERVER, Capability
+from . import faketime, jars, probe
 from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, SMALL_INDEX, Setup, TargetError, ValidationTarget
 from .javaprograms import QUICK
 from .ports import AROUND_BROKER, HOST, Addresses
@@ -70,10 +71,9 @@ class Apache(ValidationTarget):
     invalid version.
     """
 
-    offers = OF_TARGETS
-
     def __init__(self, version: str, *, name_server: str | None = None, profile: str | None = None, quick: bool = True) -> None:
         self.flags = (*_FLAGS, QUICK) if quick else _FLAGS
+        self.offers = OF_TARGETS | ({Capability.SET_CLOCK} if faketime.library() is not None else frozenset())
         self.releases = _Releases(jars.known_version(version), jars.known_version(name_server or version))
         both = tuple(dict.fromkeys(self.releases))
         self.version = PAIR.join(both)
@@ -125,7 +125,9 @@ class _Builder:
             return self._launch(home, version, line_of(version).start.name_server, lambda: name_server_ready(address))
         settings = self._settings(running, part)
         _write_properties(home / "server.conf", settings)
-        return self._launch(home, version, line_of(version).start.broker, _Registering(running, part, settings))
+        launch = self._launch(home, version, line_of(version).start.broker, _Registering(running, part, settings))
+        ahead = running.clocks.get(part, 0)
+        return replace(launch, env={**launch.env, **faketime.environment(ahead)}) if ahead else launch
 
     def _settings(self, running: Processes, part: str) -> dict[str, str]:
         store = running.store_folder(part)

@@ -14,6 +14,7 @@ from typing import Final
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.system.background import Background
+from rocketproof_impl.system.clock import SystemClock
 from rocketproof_impl.system.disk import SystemDisk, VolatileDisk
 from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
 from rocketproof_protocol.numbers import whole_number
@@ -43,7 +44,7 @@ LACKS: Final = frozenset({"flushDelayOffsetInterval", "registerNameServerPeriod"
 class InProcess(ValidationTarget):
     """The reference implementation with the behaviour of a profile. `volatile`: its brokers can lose power; they are a little slower."""
 
-    offers = OF_TARGETS - {Capability.KILL}
+    offers = OF_TARGETS - {Capability.KILL} | {Capability.SET_CLOCK}
     lacks = LACKS
 
     def __init__(self, profile: str = "P494", *, volatile: bool = False) -> None:
@@ -68,6 +69,7 @@ class InProcessDeployment(Deployment):
         guardian.guard_folder(self._folder)
         self._stores = {name: Path(store).absolute() for name, store in setup.stores.items()}
         self._running: dict[str, NameServerNode | BrokerNode] = {}
+        self._clocks: dict[str, int] = {}
         self._closed = False
         self._background = Background("rocketproof-target")
         self._background.__enter__()
@@ -110,6 +112,9 @@ class InProcessDeployment(Deployment):
         for name, value in (settings or {}).items():
             change(self._settings[part], name, value)
         self._start(part)
+
+    def set_clock(self, broker: str, ahead: int) -> None:
+        self._clocks[known("part", broker, self.brokers)] = ahead
 
     def configure(self, broker: str, settings: Mapping[str, str]) -> None:
         configure(self.brokers[self._known(broker)], settings)
@@ -154,7 +159,8 @@ class InProcessDeployment(Deployment):
         if part == NAME_SERVER:
             node = NameServerNode(host=HOST, port=whole_number(str(self.name_server).rpartition(":")[2]), profile=self._profile)
         else:
-            node = BrokerNode(self._settings[part], profile=self._profile, host=HOST, disk=self._disk)
+            clock = SystemClock(self._clocks.get(part, 0))
+            node = BrokerNode(self._settings[part], profile=self._profile, host=HOST, disk=self._disk, clock=clock)
         try:
             self._background.complete(node.start())
         except (OSError, NotLoaded) as problem:

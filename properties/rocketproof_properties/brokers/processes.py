@@ -76,6 +76,7 @@ class Processes(Deployment):
         self._stores = {name: Path(store).absolute() for name, store in setup.stores.items()}
         self._children: dict[str, Child] = {}
         self._launches: dict[str, Launch] = {}
+        self.clocks: dict[str, int] = {}
         self._around: dict[str, tuple[str, ...]] = {}
 
     @property
@@ -136,6 +137,11 @@ class Processes(Deployment):
     def around(self, part: str, command: Sequence[str]) -> None:
         """Set a command, such as a tracer, that runs the part's own command from its next start on. An empty one removes it."""
         self._around[known("part", part, self.parts)] = tuple(command)
+
+    def set_clock(self, broker: str, ahead: int) -> None:
+        if ahead and Capability.SET_CLOCK not in self.offers:
+            super().set_clock(broker, ahead)
+        self.clocks[known("part", broker, self.brokers)] = ahead
 
     def configure(self, broker: str, settings: Mapping[str, str]) -> None:
         self._need(Capability.CONFIGURE)

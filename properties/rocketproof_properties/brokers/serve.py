@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.system.clock import SystemClock
 from rocketproof_impl.system.connection import UNREAD
 from rocketproof_impl.system.listening import resolved
 from rocketproof_impl.system.narrator import Narrator
@@ -40,6 +41,7 @@ class ServeOptions:
     """What to serve. Port 0: any free port. `name_server_port` None: no name server. `settings`: texts name=value.
 
     `topics` are created on each broker before the server is ready. `unread`: bytes of responses that a connection may leave unread.
+    `clock`: milliseconds by which the brokers' clocks are ahead of this machine's.
     """
 
     folder: Path
@@ -54,6 +56,7 @@ class ServeOptions:
     connections: int = 1024
     unread: int = UNREAD
     topics: tuple[str, ...] = ()
+    clock: int = 0
 
 
 def command(wanted: ServeOptions, *, quiet: bool, beyond: bool, json: Path | None, temporary: bool = False) -> None:
@@ -162,7 +165,8 @@ async def _serve(wanted: ServeOptions, brokers: list[BrokerSettings], *, quiet: 
         for settings in brokers:
             if not settings.name_servers:
                 settings.name_servers = name_servers
-            node = BrokerNode(settings, profile=wanted.profile, host=wanted.host, limits=limits)
+            clock = SystemClock(wanted.clock)
+            node = BrokerNode(settings, profile=wanted.profile, host=wanted.host, limits=limits, clock=clock)
             await _start(node, f"--port {settings.listen_port} of {settings.broker_name}", wanted.host)
             stack.push_async_callback(node.stop)
             ready["brokers"][settings.broker_name] = {"address": settings.address, "store": settings.store_path_root_dir}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..programs.parts import NAME_SERVER
+from ..programs.parts import NAME_SERVER, Capability
 from . import probe
 from .apache import broker_ready, name_server_ready
 from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, ValidationTarget, require_no_name_server_settings
@@ -19,7 +19,7 @@ _COMMAND = (sys.executable, "-c", "from rocketproof_properties.commands import m
 class Served(ValidationTarget):
     """The reference implementation with the behaviour of a profile."""
 
-    offers = OF_TARGETS
+    offers = OF_TARGETS | {Capability.SET_CLOCK}
     lacks = LACKS
     command: tuple[str, ...] = _COMMAND
 
@@ -54,6 +54,8 @@ class _Builder:
         settings = {"brokerName": part, **FILE_SIZES, **running.settings[part]}
         options = ["--no-nameserver", "--nameserver", server, "--port", _port(running.brokers[part])]
         options += ["--store", str(running.store_folder(part)), "--profile", self._profile]
+        if running.clocks.get(part):
+            options += ["--clock", str(running.clocks[part])]
         for name, value in settings.items():
             options += ["--set", f"{name}={value}"]
         return self._launch(options, running, part)

@@ -23,6 +23,7 @@ from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.remoting.errors import RemotingError, TimedOut
 from rocketproof_impl.simulator.cluster import NAME_SERVER as NAME_SERVER_ADDRESS
 from rocketproof_impl.simulator.cluster import Cluster, Node
+from rocketproof_impl.simulator.content import MappedContent
 from rocketproof_impl.simulator.disk import SimulatedDisk
 from rocketproof_impl.simulator.faults import DiskFaults, heal, inject
 from rocketproof_impl.simulator.journal import Metadata, PowerLoss
@@ -36,6 +37,7 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.stored.record import LogRecords, read_log
 
+from ..programs.corruption import corrupt
 from ..programs.parts import NAME_SERVER, Capability
 from ..programs.settings import ClusterSettings
 from ..reports.choices import known
@@ -203,6 +205,9 @@ class SimulatedDeployment(Deployment):
         """Called after a producer's successful send."""
         self.passed: Callable[[], None] = lambda: None
         """Called after each second of the simulated clock if periodic tasks run."""
+        self.is_mine: Callable[[str], bool] = lambda topic: True
+        """Whether a topic is the program's own, whose records may be corrupted."""
+        self._ahead = 0
         self._periodic = periodic
         self._hookless = hookless
         if periodic:
@@ -317,14 +322,30 @@ class SimulatedDeployment(Deployment):
         while not self.cluster.restart(name):
             _clear(node.disk)
 
-    def _do_restart(self, node: Node, settings: Mapping[str, str] | None) -> None:
-        """Stop the broker gracefully, which persists its tables and offsets, and start it with some settings changed."""
+    def _do_restart(self, node: Node, settings: Mapping[str, str] | None, clock: int = 0) -> None:
+        """Stop the broker gracefully, which persists its tables and offsets, and start it with some settings changed.
+
+        All clocks of the cluster are then `clock` milliseconds ahead of where they were before any such restart.
+        """
         node.running.store.flush_now()
         node.running.persist_offsets()
         node.running.persist_delay_offsets()
         for name, value in (settings or {}).items():
             update_settings(node.settings, f"{name}={value}")
+        self.cluster.clock.jump(clock - self._ahead)
+        self._ahead = clock
         self._do_crash(node, power=False, metadata="ordered", seed=0)
+
+    def _do_corrupt(self, node: Node, file: str, place: str, how: str, kill: bool) -> None:
+        """Stop the broker, or kill it, change bytes of one of its files, and start it again."""
+        if not kill:
+            node.running.persist_offsets()
+            node.running.persist_delay_offsets()
+            self.cluster.scheduler.complete(node.running.store.stop(), "stop")
+        self.cluster.crash(node.name, silent=True)
+        corrupt(_DiskFolder(node), file, place, how, self.is_mine)
+        while not self.cluster.restart(node.name):
+            _clear(node.disk)
 
     def _do_faults(self, node: Node, name: str | None, seed: int) -> None:
         """Enable the named faults; without a name, disable all."""
@@ -376,6 +397,32 @@ def _files(node: Node) -> tuple[int, int, bytes]:
     """Return the size of a log file, the end of the log, and the bytes of its files."""
     store, size = node.running.store, node.settings.mapped_file_size_commit_log
     return size, store.max_phy_offset, b"".join(mapped.region.read(0, size) for mapped in store.commit_log.files.files)
+
+
+class _DiskFolder:
+    """A store directory on a simulated disk as `programs.corruption.StoreFiles`."""
+
+    def __init__(self, node: Node) -> None:
+        self._disk, self._root = node.disk, node.settings.store_path_root_dir
+
+    def names(self, folder: str) -> Sequence[str]:
+        return self._disk.names(f"{self._root}/{folder}")
+
+    def size(self, path: str) -> int:
+        return self._disk.size(f"{self._root}/{path}") or 0
+
+    def read(self, path: str, position: int, length: int) -> bytes:
+        content, size = self._disk.files[f"{self._root}/{path}"], self.size(path)
+        if isinstance(content, MappedContent):
+            return content.read(position, max(0, min(length, size - position)))
+        return bytes(content[position : position + length])
+
+    def replace(self, path: str, position: int, data: bytes) -> None:
+        content = self._disk.files[f"{self._root}/{path}"]
+        if isinstance(content, MappedContent):
+            content.write(position, data)
+        else:
+            content[position : position + len(data)] = data
 
 
 def _clear(disk: SimulatedDisk) -> None:

@@ -38,10 +38,12 @@ WIDE_NAMES = "names with more bytes than their length says"
 OWN_PROPERTIES = "batches whose properties are too long with the broker's own"
 LONGER_HOSTS = "messages with flags of IPv6"
 UNCOUNTED = "half messages without room for the count of their checks"
+CORRUPTED = "bytes of files that change while a broker is down"
+RESET = "brokers that start with another clock"
 FAILED_IN_LOCK = "batches that fail in the lock, behind which a store seems busy for hours"
 UNREAD = (WIDE_NAMES, OWN_PROPERTIES, LONGER_HOSTS)
 """Stored records that no reader can read. The records after them are lost when the process ends (HAZ-49 to HAZ-51)."""
-DAMAGING = (*UNREAD, FAILED_IN_LOCK)
+DAMAGING = (*UNREAD, FAILED_IN_LOCK, CORRUPTED, RESET)
 """Conditions after which other programs cannot use the broker."""
 
 LATER_FAULTY = {"P40": "holds", "P45": "holds", "P49": "violated"}

@@ -21,6 +21,7 @@ def serve(
     profile: Profile = "P49",
     settings: Settings = (),
     topic: Annotated[tuple[str, ...], Many] = (),
+    clock: int = 0,
     temporary: Flag = False,
     listen: str = "127.0.0.1",
     beyond_this_machine: Flag = False,
@@ -55,6 +56,8 @@ def serve(
         A setting of all brokers by RocketMQ's name, such as brokerPermission=4; may be repeated.
     topic
         Create this topic on each broker, and be ready when its route exists; may be repeated.
+    clock
+        Milliseconds by which the brokers' clocks are ahead of this machine's; negative: behind.
     temporary
         Use a new folder as --store, and remove it at the end.
     listen
@@ -87,6 +90,7 @@ def serve(
         connections=connections,
         unread=unread * 1024 * 1024,
         topics=topic,
+        clock=clock,
     )
     serving.command(wanted, quiet=quiet, beyond=beyond_this_machine, json=json, temporary=temporary)
     return OK

@@ -89,6 +89,8 @@ def is_undecidable(claim: str, conditions: frozenset[str]) -> bool:
     """Whether a program with these conditions does not decide a claim, in any release."""
     if claim == "INV-03" and not conditions.isdisjoint(_ANSWERING):
         return True  # HAZ-26: a broker answers one-way callers if it is busy or held their pulls
+    if about.CORRUPTED in conditions and claim in OF_PLACES | OF_QUEUES:
+        return True  # a start may drop the record, or what follows from a table
     if about.TOO_LARGE in conditions and claim in OF_PLACES and claim != "INV-06.records":
         return True  # INV-06: the lost message is not stored
     # nor can records after it be read

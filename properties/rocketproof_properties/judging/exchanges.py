@@ -122,6 +122,10 @@ def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histo
         conditions_met |= unread(sent)
     if parsed.ended:
         conditions_met.add(about.CRASHED)
+    if parsed.corrupted:
+        conditions_met.add(about.CORRUPTED)
+    if parsed.clocks:
+        conditions_met |= {about.RESET, *([about.SET_BACK] if min(parsed.clocks) < 0 else [])}
     if parsed.busy:
         conditions_met.add(BUSY)
     if not PROFILES[profile].heeds_one_way and any(each.one_way and may_be_held(each.op, each.fields) for each in parsed.exchanges):

@@ -16,8 +16,8 @@ from ..catalogue.promises.statements import promises
 from .exchanges import FORGED_RETRY, ProgramExchanges
 from .verdicts import Expected, JudgeResult, ProgramFinding
 
-UNREADABLE: Final = frozenset({*about.UNREAD, about.TOO_LARGE})
-"""Conditions under which records cannot be read."""
+UNREADABLE: Final = frozenset({*about.UNREAD, about.TOO_LARGE, about.CORRUPTED})
+"""Conditions under which records cannot be read, or are lost for a reason outside of the broker."""
 LEFT_OPEN: Final[Mapping[str, str]] = {"PRO-57": FORGED_RETRY}
 """The condition under which a program does not decide a promise."""
 

@@ -6,12 +6,15 @@ Only rules of severity error count: no broker of the profile writes files that b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import HALF_TOPIC
+from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.rules import Rule
 from rocketproof_traces.common.errors import TraceError
 
@@ -26,9 +29,15 @@ from .claims import expected
 from .known import why_not
 from .verdicts import JudgedProgram, ProgramFinding
 
+if TYPE_CHECKING:
+    from rocketproof_traces.audit.run import AuditOutcome
+
 SOURCE: Final = "the files of the store"
 STATE: Final = "audit"
 _KEPT: Final = 50  # findings of a rule
+_STILL: Final = 0.05
+"""Seconds between two audits of files that a running broker may change."""
+_AUDITS: Final = 20
 _ANEW: Final = ("INV-44.offset", "INV-44.back")
 """Rules that a queue may break if a restart rebuilt it from all records of a topic, including those from before the topic's deletion
 (HAZ-18). The first record after the deletion has number 0 again but follows the earlier records in the queue."""
@@ -43,7 +52,10 @@ def rules() -> list[Rule]:
 
 
 def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], profile: str) -> bool:
-    """Audit a store directory and save the result as a history. Returns False if there is no store. Raises KeyboardInterrupt."""
+    """Audit a store directory and save the result as a history. Returns False if there is no store. Raises KeyboardInterrupt.
+
+    A running broker may change a file between two reads of it. So a broken rule counts only if two successive audits find the same.
+    """
     from rocketproof_traces.audit.programs import AuditPlan
     from rocketproof_traces.audit.run import SavedAnswers, audit
     from rocketproof_traces.common.pools import on_threads
@@ -51,12 +63,14 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     ids = tuple(rule.id for rule in rules())
     plan = AuditPlan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT, hosts_by_flag=PROFILES[profile].hosts_by_flag)
     try:
-        outcome = audit(plan, [str(store)], on_threads(1), SavedAnswers(None))
+        outcome, still = _settled(lambda: audit(plan, [str(store)], on_threads(1), SavedAnswers(None)))
     except TraceError:
         return False
-    if outcome.stopped:
-        raise KeyboardInterrupt
     (totals,) = outcome.totals
+    problems = [
+        *totals.problems,
+        *([] if still else [f"the files in {store} go on changing; stop what writes to the broker, and run it again"]),
+    ]
     program = Program(0, SOURCE, (), needs)
     path.parent.mkdir(exist_ok=True)
     recording = HistoryRecorder(path, {**origin, "program": program.data(), "broker": broker})
@@ -64,11 +78,10 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     # A program on small files may send a message that fits none. If it is lost (HAZ-22), a file without a record is correct.
     # If clients can send to the half topic by its name, its records are not all half messages.
     named = HALF_TOPIC not in PROFILES[profile].forbidden
-    counts = {
-        id_: totals.counts.get(id_, 0) for id_ in ids if not (loses and id_ == "INV-06.stored") and not (named and id_.startswith("TRX-"))
-    }
+    left_out = {id_ for id_ in ids if (loses and id_ == "INV-06.stored") or (named and id_.startswith("TRX-"))}
+    counts = {id_: totals.counts.get(id_, 0) if still else 0 for id_ in ids if id_ not in left_out}
     rebuilt = [row for row in totals.findings if row.property in _ANEW and row.topic in origin.get("anew", ())]
-    for finding in rebuilt:
+    for finding in rebuilt if still else ():
         counts[finding.property] -= 1
     fields = {rule.id: rule.field for rule in rules()}
     sentences = {
@@ -77,9 +90,29 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
         for finding in sorted(totals.findings, reverse=True)
         if finding not in rebuilt
     }
-    recording.add("state", broker, STATE, {"records": totals.records, "counts": counts, "said": sentences, "problems": totals.problems})
+    recording.add("state", broker, STATE, {"records": totals.records, "counts": counts, "said": sentences, "problems": problems})
     recording.close()
     return True
+
+
+def _settled(audited: Callable[[], AuditOutcome]) -> tuple[AuditOutcome, bool]:
+    """Return an audit that finds nothing, or the same as the one before it, and True; the last of many others, and False.
+
+    Raises KeyboardInterrupt for an audit that was stopped.
+    """
+    before: tuple[Mapping[str, int], list[AuditFinding]] | None = None
+    for number in itertools.count(1):
+        outcome = audited()
+        if outcome.stopped:
+            raise KeyboardInterrupt
+        (totals,) = outcome.totals
+        found = totals.counts, sorted(totals.findings)
+        still = not any(totals.counts.values()) or found == before
+        if still or number == _AUDITS:
+            return outcome, still
+        before = found
+        interrupts.pause(_STILL)
+    raise AssertionError("an endless loop has ended")
 
 
 def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:

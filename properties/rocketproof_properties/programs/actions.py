@@ -35,6 +35,7 @@ ANSWERS: Final[Mapping[int, str]] = {
     codes.NO_PERMISSION: "NO_PERMISSION",
     codes.TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
     codes.SUBSCRIPTION_GROUP_NOT_EXIST: "SUBSCRIPTION_GROUP_NOT_EXIST",
+    codes.INVALID_PARAMETER: "INVALID_PARAMETER",
 }
 """Response codes by the specification's names."""
 

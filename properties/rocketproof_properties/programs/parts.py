@@ -12,6 +12,8 @@ NAME_SERVER: Final = "name server"
 class Capability(Enum):
     """An operation on a deployment apart from requests. The value is the word in files and reports.
 
+    `SET_CLOCK`: a broker can be started with another clock than the machine's.
+
     `CLOCK` to `LOOK` exist only in simulated clusters: the clock, faults of disk, network and store, executors, hooks, producers inside of
     the cluster, and direct access to its stores.
     """
@@ -22,6 +24,7 @@ class Capability(Enum):
     RESTART = "restart"
     CONFIGURE = "configure"
     STORE = "store"
+    SET_CLOCK = "set clock"
     CLOCK = "clock"
     FAULTS = "faults"
     EXECUTORS = "executors"

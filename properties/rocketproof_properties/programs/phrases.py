@@ -9,6 +9,7 @@ from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_protocol.fields import REQUIRED_OF_A_SEND, SHORT_NAMES
 from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC
 
+from .corruption import PLACES, TABLES
 from .phrase import Phrase, PhraseStep, formed, phrase, step
 from .settings import ASKED, NO_TEMPLATE, NO_TOPICS, READ_ONLY, WHEEL, WRITE_ONLY
 from .values import (
@@ -261,6 +262,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         step("send", topic="A", queue=0, properties=one_of({"TAGS": "t"}, {"TAGS": "u"}, {})),
         step("pull", "tags", topic="A", tags="t||"), lasting=True, changes=(1,),
     ),
+    phrase("a pull of an empty queue", step("topic", topic="A"), step("pull", "offset", topic="A"), changes=(1,)),
     phrase("a pull behind the end", _PLAIN, step("pull", topic="A", offset=one_of(2, 1, 3)), lasting=True),
     phrase(
         "a pull that is held", _HELD, _MEET, step("pull", topic="W", offset=1, tags=one_of("*", "t"), hold=1000, client=1), _SOON,
@@ -324,7 +326,11 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "a subscription of the same version", sent(queue=0), step("consumer", topic="A", version=2),
-        step("consumer", topic="A", version=one_of(2, 1), tag="t"), step("pull", topic="A", group="g", tags=None, version=2), lasting=True,
+        step("consumer", topic="A", version=2, tag="t"), step("pull", topic="A", group="g", tags=None, version=2), lasting=True,
+    ),
+    phrase(
+        "a subscription of an earlier version", sent(queue=0), step("consumer", topic="A", version=2),
+        step("consumer", topic="A", version=1, tag="t"), step("pull", topic="A", group="g", tags=None, version=2), lasting=True,
     ),
     phrase(
         "no broadcast", step("group", group="g", more={"consumeBroadcastEnable": False}), _PLAIN,
@@ -357,6 +363,22 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase(
         "an end that lacks something", _HALF, step("end", "commit without", one_way=False), lasting=True, switch=("half_messages", True)
     ),
+    phrase(
+        "an end that does not fit its half message", _HALF,
+        step("end", commit=True, one_way=False, altered=("tranStateTableOffset", "1000000")),
+        step("end", commit=True, one_way=False, altered=one_of(("tranStateTableOffset", "-1"), ("producerGroup", "others"))),
+        lasting=True, switch=("half_messages", True),
+    ),
     phrase("", step("heartbeat", "group")),
     phrase("", step("unknown", "code one_way"), lasting=True),
 )  # fmt: skip
+
+_AFTER: Final = (step("send", topic="B"), step("max_offset", topic="B"), step("pull", topic="B"), step("earliest", topic="B"))
+"""What a program does after a restart: it stores a record where the last one may have been dropped, and reads the queue."""
+CORRUPTIONS: Final[tuple[Phrase, ...]] = tuple(
+    phrase(f"{file} with another {place}", step("corrupt", "how" if file in TABLES else "how kill", **where), *_AFTER)
+    for file, place in PLACES
+    for where in ({"file": file, "place": place, **({"kill": True} if file in TABLES else {})},)
+)
+"""A file with changed bytes. A table is changed after a kill, because some releases write all tables when they stop."""
+CLOCKS: Final[tuple[Phrase, ...]] = (phrase("a start with another clock", step("restart", "clock"), *_AFTER),)

@@ -14,6 +14,7 @@ A program depends on the seed, its number and the options other than `count`.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,14 +25,15 @@ from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.numbers import whole_number
 
 from ..catalogue import conditions as about
-from . import pool, settings
+from . import boundaries, pool, settings
 from .cover.walks import walk
 from .names import is_common_name
 from .phrase import WAITING, Phrase
+from .phrases import CLOCKS, CORRUPTIONS
 from .selections import OTHERS, SELECTIONS, Selection
 from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WHEEL, WRITE_ONLY
 from .values import LONGEST_WAIT
-from .vocabulary import Step
+from .vocabulary import ENDS_PROCESS, Step
 
 WALKS, POOL = "walks", "what was not seen yet"
 
@@ -64,7 +66,7 @@ class Program:
     @property
     def settles(self) -> bool:
         """Whether no effect is delayed: no delayed message, half message, or one-way request."""
-        return not (pool.lasts(self.steps) or {name for name, _ in self.steps} & {"back", "time", "end", "crash", "restart"})
+        return not (pool.lasts(self.steps) or {name for name, _ in self.steps} & {"back", "time", "end", *ENDS_PROCESS})
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -80,7 +82,8 @@ class ProgramOptions:
 
     - `configure`: programs may change settings of a running broker.
     - `start`: brokers can be started with other settings.
-    - `end`: brokers can be killed and restarted.
+    - `end`: brokers can be killed and restarted. `corrupt`: their files can be changed meanwhile. `clocks`: they can start with another
+      clock. Both take effect only with `end`.
     - `waits`: programs may let seconds pass.
     - `plain`: draw from the pool at random, without counts.
     - `drawn`: some programs have drawn settings.
@@ -93,6 +96,8 @@ class ProgramOptions:
     name_server: bool = True
     start: bool = False
     end: bool = False
+    corrupt: bool = False
+    clocks: bool = False
     waits: bool = True
     concurrent: bool = True
     plain: bool = False
@@ -130,6 +135,9 @@ class _Generator:
         self.plain = self._counts(POOL)
         self.configured = self._counts(f"{POOL}/settings", self.plain)
         self.walked = self._counts(WALKS)
+        self.ended = self._counts(ENDED)
+        changed, reset = [CORRUPTIONS] * options.corrupt, [CLOCKS] * options.clocks
+        self.endings = itertools.cycle([(), *changed, *reset, *changed])
         self.selections = [*self._selections()]
         self.of_selection = {row: self._counts("/".join(row)) for row in self.selections}
         self.named = [each for each in options.needs[1:] if each not in (ALONE, ASKED, ENDED, LARGE, FLUSHED, WHEEL)]
@@ -215,11 +223,14 @@ class _Generator:
         return kind[at // len(kinds) % len(kind)]
 
     def _ending(self) -> list[Step]:
-        """Return a program without delayed effects that ends with a kill of the process."""
+        """Return a program without delayed effects that ends with a kill of the process, or with a restart on changed files or times."""
         steps = pool.program(self.configured, self.settled)
         while pool.lasts(steps):
             steps = pool.program(self.configured, self.settled)
-        return [*steps, *_END]
+        phrases = next(self.endings)
+        if any(map(boundaries.unread, pool.requests(steps, self.profile))):  # it is chance what a start finds behind such a record
+            return [*steps, *_END]
+        return [*steps, _LAST, *pool.program(self.ended, phrases, _MOST_CHANGES)] if phrases else [*steps, *_END]
 
 
 def _may_be_drawn(phrase: Phrase, options: ProgramOptions) -> bool:
@@ -289,6 +300,7 @@ _LAST: Final[Step] = ("send", {"topic": "B"})
 _END: Final[tuple[Step, ...]] = (_LAST, ("crash", {}))
 _SOMETHING: Final[tuple[Step, ...]] = (("send", {}),)
 _MOST_ROUTES: Final = 3
+_MOST_CHANGES: Final = 2
 
 _CONDITIONS: Final = (
     about.ANYTHING, about.PLAIN, about.SENT, about.DELAYED, about.HALF_ONES, about.HALF_DELAYED, about.AT_LIMIT, about.SENT_BACK,

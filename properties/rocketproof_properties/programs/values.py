@@ -15,6 +15,7 @@ from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2
 from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.topics import SCHEDULE, TEMPLATE
 
+from .corruption import HOWS
 from .vocabulary import EVERY
 
 Values = Mapping[str, Sequence[Any]]
@@ -304,6 +305,8 @@ VALUES: Final[Mapping[str, Values]] = {
     "time": {"millis": (LONGEST_WAIT, 0, 500, 1000, 5000, 7000, 10_000, 35_000, 60_000, 70_000, 7_200_000)},
     "clock": {"millis": (-3_600_000, -1, 60_000)},
     "crash": {"seed": tuple(range(100))},
+    "restart": {"clock": (3_600_000, -3_600_000, -1000, 90_000_000, -90_000_000)},
+    "corrupt": {"how": HOWS, "kill": _BOOLEANS},
     "faults": {"name": (None, "slow disk", "slow network", "bad network", "cut from the name server"), "seed": (0, 1)},
     "disk": {"full": _BOOLEANS},
     "store": {"state": ("good", "full", "busy")},

@@ -22,7 +22,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles import PROFILES, Profile
 
 from ..reports.choices import InputError, known
-from . import nameserver, requests
+from . import corruption, nameserver, requests
 from .call import Context, RecordedCall
 from .names import ProgramNames
 from .parts import Capability
@@ -139,7 +139,20 @@ STEPS: Final[Mapping[str, StepKind]] = {
         seed=0,
     ),
     "restart": _direct_step(
-        "a broker is stopped gracefully and starts again, with some `settings` changed permanently", Capability.RESTART, settings=None
+        "a broker is stopped gracefully and starts again, with some `settings` changed permanently. Until its next start its clock "
+        "is `clock` milliseconds ahead of the machine's, or behind if negative",
+        Capability.RESTART,
+        settings=None,
+        clock=0,
+    ),
+    "corrupt": _direct_step(
+        "a broker is stopped, or with `kill` killed; the bits at a `place` of one of its files are flipped, or its bytes set to zero; and "
+        "the broker starts again. Places of records are those of the log's last record, if it is the program's",
+        Capability.RESTART,
+        file=corruption.LOG,
+        place="body",
+        how=corruption.FLIP,
+        kill=False,
     ),
     "faults": _direct_step("the named faults are enabled; without a name, all are disabled", Capability.FAULTS, name=None, seed=0),
     "disk": _direct_step("no further log file can be created; `full=False` ends this", Capability.FAULTS, full=True),
@@ -159,15 +172,24 @@ ON_BROKERS: Final = tuple(name for name, kind in STEPS.items() if name == "crash
 """The steps that running brokers can perform. The others exist in simulated clusters only."""
 
 
+ENDS_PROCESS: Final = frozenset({"crash", "restart", "corrupt"})
+"""The steps in which a broker's process ends and starts again."""
+
+
 def arguments(step: Step) -> dict[str, Any]:
-    """Return all arguments of a step, including defaults. Raises InputError for an unknown step or argument."""
+    """Return all arguments of a step, including defaults. Raises InputError for an unknown step, argument or place of a file."""
     name, wanted = step
     kind = STEPS[known("step", name, STEPS)]
     general = ADDRESSED if kind.build is None else (*ADDRESSED, *FORMED)
     unknown = [key for key in wanted if key not in kind.arguments and key not in general]
     if unknown:
         raise InputError(f"step {name} has no argument {unknown[0]!r}; it has {', '.join(kind.arguments) or 'none'}")
-    return {**kind.arguments, **{key: value for key, value in wanted.items() if key not in general}}
+    values = {**kind.arguments, **{key: value for key, value in wanted.items() if key not in general}}
+    if name == "corrupt":
+        file = known("file", str(values["file"]), dict.fromkeys(of for of, _ in corruption.PLACES))
+        place = known(f"place of {file}", str(values["place"]), [each for of, each in corruption.PLACES if of == file])
+        values |= {"file": file, "place": place, "how": known("change", str(values["how"]), corruption.HOWS)}
+    return values
 
 
 def request_of(step: Step, context: Context) -> RecordedCall | None:

@@ -154,9 +154,17 @@ def _rows(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
             to = event.process if event.type == "crash" else str(event.value.get("to", ""))
             yield (
                 to,
-                _ENDS.get(event.op, event.op) + (f": {_fields(event.value.get('settings'))}" if event.value.get("settings") else ""),
+                _ENDS.get(event.op, event.op) + _changes(event.value),
                 "",
             )
+
+
+def _changes(value: Mapping[str, Any]) -> str:
+    """Return what is changed at a restart: settings, the clock, a file."""
+    changes = [_fields(value["settings"])] if value.get("settings") else []
+    changes += [f"its clock is {value['clock']} ms ahead"] if value.get("clock") else []
+    changes += ["{how} of the {place} in {file}".format_map(value["corrupt"])] if value.get("corrupt") else []
+    return f": {', '.join(changes)}" if changes else ""
 
 
 def _row(call: CallEvents[Event]) -> tuple[str, str, str]:

@@ -150,6 +150,11 @@ def possible(offers: Set[Capability]) -> dict[str, bool]:
     return {"configure": Capability.CONFIGURE in offers, "start": Capability.START in offers, "end": ENDING <= offers}
 
 
+def changeable(offers: Set[Capability]) -> dict[str, bool]:
+    """Return what programs may change between an end and a start of a target with these capabilities, as arguments of `ProgramOptions`."""
+    return {"corrupt": {Capability.STORE, Capability.STOP} <= offers, "clocks": Capability.SET_CLOCK in offers}
+
+
 class _Validation:
     def __init__(self, request: ValidationRequest, progress: Progress, found: Found, covers: CoverPlan | None) -> None:
         self.request = request
@@ -202,9 +207,9 @@ class _Validation:
         """Run all groups of programs, and write the report."""
         result = self.report
         result.lost = {capability.value: sentence for capability, sentence in self.target.lost.items()}
-        choice = ProgramOptions(
-            self.target.profile, self.request.programs, self.request.seed, **possible(self.target.offers), plain=self.request.plain
-        )
+        offers, asked = self.target.offers, self.request
+        may = {**possible(offers), **changeable(offers)}
+        choice = ProgramOptions(self.target.profile, asked.programs, asked.seed, **may, plain=asked.plain)
         programs = [*self.remembered, *(self.covers.programs if self.covers is not None else generate(choice))]
         if self.request.resumes:
             self._remember(programs)

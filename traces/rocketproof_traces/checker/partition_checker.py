@@ -251,7 +251,7 @@ class PartitionChecker:
         return {key: offsets - {0} for key, offsets in offsets_of.items() if key[1] in queues and key[0] not in empty and offsets - {0}}
 
     def _own_records(self) -> Iterable[tuple[int, str, int]]:
-        """Return where the broker may store a record by itself: the event from which on, topic and queue; -1 is any queue."""
+        """Return where the broker may store a record by itself: the event from which on, topic and queue; -1 is any retry queue."""
         return self.part.own
 
     def _searching(self, opened: Sequence[tuple[int, int, int | None]], bound: SearchBound, tick: Callable[[int], None]) -> Search:

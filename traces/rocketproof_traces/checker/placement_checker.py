@@ -336,7 +336,8 @@ class PlacementChecker(PartitionChecker):
 
     # Records that the broker stores by itself
     def _later_records(self) -> Iterator[tuple[int, str, int]]:
-        """Yield where the broker may store a record by itself: the event from which on, topic and queue; -1 is any queue."""
+        """Yield where the broker may store a record by itself: the event from which on, topic and queue; -1 is any queue of the group's
+        retries."""
         halves: list[tuple[int, tuple[str, int]]] = []
         for exchange, why in zip(self.part.exchanges, self.reasons, strict=True):
             reals: list[tuple[str, int]] = []
@@ -380,6 +381,24 @@ class PlacementChecker(PartitionChecker):
 
     def _own_records(self) -> Iterator[tuple[int, str, int]]:
         return self._later_records()
+
+    def _broker_record(self, topic: str, queue: int, claims: Claims) -> Send:
+        """Return the request for a record that the broker stores by itself. A retry (queue -1) may be in any of its group's queues, even if
+        the retry topic has fewer (BACK-06, BACK-07)."""
+        if queue >= 0:
+            return super()._broker_record(topic, queue, claims)
+        retries = (super(PlacementChecker, self)._broker_record(topic, each, claims) for each in range(self._retry_queues(topic)))
+        first, *others = retries
+        return replace(first, others=tuple(other.start for other in others))
+
+    def _retry_queues(self, topic: str) -> int:
+        """Return the largest number of retry queues that the group of a retry topic may have, at least 1."""
+        counts = [self._initial_group(topic)[2]]
+        for exchange in self.part.exchanges:
+            if exchange.op == "update_group":
+                group = exchange.group()
+                counts += [self.machine.shape.queues] if group is None else [group[2]] * (subject_of(exchange) == topic)
+        return max(1, min(max(counts), self.machine.shape.queues))
 
     def _open_requests(self, last: int) -> list[tuple[int, int, int | None]]:
         opened = super()._open_requests(last)

@@ -20,7 +20,7 @@ from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.programs.program import Program, ProgramOptions, generate
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.report import HISTORIES, ValidationReport
-from rocketproof_properties.validation.validate import CTRL_C, Progress, ValidationRequest, possible, validate
+from rocketproof_properties.validation.validate import CTRL_C, Progress, ValidationRequest, changeable, possible, validate
 
 from .switched import WireMutant
 from .target import Forked, Line
@@ -56,7 +56,7 @@ def baseline(profile: str, count: int, seed: int, progress: Progress) -> Baselin
 
     Raises InputError if they find something, TargetError if they do not run to their end, KeyboardInterrupt.
     """
-    base = Baseline(profile, generate(ProgramOptions(profile, count, seed, **possible(Forked.offers))))
+    base = Baseline(profile, generate(ProgramOptions(profile, count, seed, **possible(Forked.offers), **changeable(Forked.offers))))
     target = Forked(profile, traced=True)
     try:
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:

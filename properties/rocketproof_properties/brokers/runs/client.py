@@ -25,12 +25,15 @@ from rocketproof_traces.history.exchanges import STRAY
 
 from ...catalogue.history import OK
 from ...programs.call import Context, RecordedCall, StoredPlace, may_be_held
+from ...programs.corruption import corrupt
 from ...programs.parts import NAME_SERVER
 from ...programs.requests import stored_bytes
-from ...programs.vocabulary import Step, arguments, is_request, plain, request_of
+from ...programs.vocabulary import ENDS_PROCESS, Step, arguments, is_request, plain, request_of
 from ..comeback import come_back
 from ..connection import Connection
 from ..deployment import Deployment
+from ..stoppedstore import StoppedStore
+from .parsed import CORRUPTED
 from .queries import offset_of
 from .recording import HistoryRecorder, answer_data, call_data, wall, worded
 from .waiting import until
@@ -105,8 +108,8 @@ class ProgramClient:
             self._wait_for_check()
         elif name == "notified":
             self._record_received(name, _notified)
-        elif name in ("crash", "restart"):
-            self._end_process(self._context.part(step[1].get("broker", "")), arguments(step).get("settings"), kill=name == "crash")
+        elif name in ENDS_PROCESS:
+            self._end_process(name, self._context.part(step[1].get("broker", "")), arguments(step))
         elif not is_request(name):
             wanted = arguments(step)
             self._recording.add("info", self.process, {"time": "wait"}.get(name, name), {**wanted, "at": wall()})
@@ -197,18 +200,32 @@ class ProgramClient:
         messages = (records.decode(command.body or b"", exact=exact) for command in line.strays if _is_question(command))
         return [message.properties.get(CHECK_TIMES, "") for message in messages if message is not None]
 
-    def _end_process(self, broker: str, settings: Mapping[str, str] | None, *, kill: bool) -> None:
-        """Kill the broker's process, or stop it, and start it again with some settings changed.
+    def _end_process(self, name: str, broker: str, wanted: Mapping[str, Any]) -> None:
+        """Kill the broker's process, or stop it, and start it again: with some settings or its clock changed, or with a corrupted file.
 
         Raises NotBack if it does not start, TargetError.
         """
-        self._recording.add("crash", broker, "crash" if kill else "stop", {"at": wall(), **({"settings": settings} if settings else {})})
+        deployment, settings, clock = self._deployment, wanted.get("settings"), wanted.get("clock", 0)
+        kill = name == "crash" or bool(wanted.get("kill"))
+        place = {key: wanted[key] for key in ("file", "place", "how")} if name == "corrupt" else None
+        store = None if place is None else StoppedStore(deployment.store(broker))
+        if place is not None:
+            interrupts.pause(DISPATCHING)  # the last record then has its queue entry
+        deployment.set_clock(broker, clock)
+        changes = {"settings": settings, "clock": clock, "corrupt": place}
+        value = {"at": wall(), **{key: change for key, change in changes.items() if change}}
+        self._recording.add("crash", broker, "crash" if kill else "stop", value)
         for line in self._lines.values():
             line.close()
         self._lines.clear()
         if kill:
-            self._deployment.kill(broker)
-        come_back(self._deployment, broker, settings)
+            deployment.kill(broker)
+        if store is not None and place is not None:
+            if not kill:
+                deployment.stop(broker)
+            changed = corrupt(store, is_mine=self._context.names.is_mine, **place)
+            self._recording.add("info", self.process, CORRUPTED, {} if changed is None else changed._asdict())
+        come_back(deployment, broker, settings)
         self._context.restarts[broker] += 1
 
     def _route(self, call: RecordedCall) -> None:

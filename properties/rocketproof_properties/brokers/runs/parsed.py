@@ -20,6 +20,8 @@ from ...programs.call import may_be_held
 from ...programs.names import ProgramNames
 from ...programs.program import Program
 
+CORRUPTED: Final = "corrupted"
+"""The event that names the changed bytes of a file, if the files had the place."""
 _NO_HEADER = Header()
 _INT: Final = range(1 << 31)
 RANGES: Final[Mapping[str, range]] = {
@@ -109,6 +111,16 @@ class ParsedHistory:
     def ended(self) -> bool:
         """Whether a broker's process was killed."""
         return any(event.op == "crash" for event in self.recorded.others)
+
+    @cached_property
+    def corrupted(self) -> bool:
+        """Whether bytes in a broker's files were changed."""
+        return any(event.op == CORRUPTED and event.value for event in self.recorded.others)
+
+    @cached_property
+    def clocks(self) -> frozenset[int]:
+        """How many milliseconds the clocks of restarted brokers were ahead of the machine's, without 0."""
+        return frozenset(event.value["clock"] for event in self.recorded.others if event.type == "crash" and "clock" in event.value)
 
     @cached_property
     def deleted(self) -> frozenset[str]:

@@ -26,6 +26,7 @@ from rocketproof_traces.history.exchanges import OVER
 from ...programs.call import Context
 from ...programs.names import ProgramNames
 from ...programs.program import Program
+from ...programs.vocabulary import ENDS_PROCESS
 from .. import probe
 from ..comeback import NotBack
 from ..deployment import Deployment, TargetError
@@ -242,7 +243,7 @@ class Runner:
         reader = self.reader(broker)
         for client in under_way.clients.values():
             client.listen()
-        if any(name in ("crash", "restart") for name, _ in program.steps):
+        if any(name in ENDS_PROCESS for name, _ in program.steps):
             reader.close()
         named = _named(program, names)
         places = [message.place for message in context.known]

@@ -30,7 +30,7 @@ from ...programs.names import ProgramNames
 from ...programs.parts import NAME_SERVER
 from ...programs.settings import ClusterSettings
 from ...programs.sizes import left_of_file
-from ...programs.vocabulary import Step, arguments, is_request, request_of
+from ...programs.vocabulary import ENDS_PROCESS, Step, arguments, is_request, request_of
 from ..simulated import SECOND, SimulatedConnection, SimulatedDeployment, cluster_of
 from .claimhistory import history_of_stores
 from .parsed import parse
@@ -136,7 +136,7 @@ class SimulatedRun:
             self._write_notifications()
         elif name != "meet":
             self.deployment.act(name, args.get("broker", 0), **arguments(step))
-            if name in ("crash", "restart"):
+            if name in ENDS_PROCESS:
                 self._forget(self._context.part(args.get("broker", 0)))
         if self._periodic:
             self._note_topics()
@@ -297,9 +297,12 @@ class SimulatedRun:
     # The resulting history
 
     def history(self) -> History:
-        """Complete all waits, dispatch, read the stores, and return the history."""
+        """Complete all waits, dispatch, read the stores, and return the history. Later releases dispatch only what is flushed."""
         if not self._periodic:
             self.cluster.scheduler.advance(PATIENCE)
+        for node in self.cluster.nodes.values():
+            if node.broker is not None:
+                node.broker.store.flush_now()
         self.cluster.dispatch()
         for request in self._asked:
             if request.open:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rocketproof_impl.broker.registration import Registration
 from rocketproof_impl.producer.publish import PublishInfo
-from rocketproof_impl.remoting.command import ONE_WAY
+from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import SimulatedThread
@@ -41,12 +41,17 @@ class DiscoveryDriver(ModelDriver):
         self.refresh = self._now() + self.refreshes
         self.begun = False
         self.asking: SimulatedThread[None] | None = None
+        self.creates = False
+        self.creation: SimulatedThread[Command] | None = None
         self.since: dict[str, int] = {}
 
     def _plan(self, packet: Packet) -> list[int] | str:
-        """Hold the one-way registration of a creation, and the producer's route query with its response, until an action."""
+        """Hold the registration of a creation, and the producer's route query with its response, until an action.
+
+        The registration has no response, or later releases register the new topic alone and wait for the response.
+        """
         code = packet.command.code
-        creation = code == codes.REGISTER_BROKER and packet.command.flag & ONE_WAY
+        creation = code == codes.REGISTER_BROKER and (packet.command.flag & ONE_WAY or self.creates)
         asks = code == codes.GET_ROUTEINFO_BY_TOPIC and (packet.command.ext_fields or {}).get("topic") == TOPIC
         return HOLD if self.serving or (not packet.answer and (creation or asks)) else [0]
 
@@ -64,11 +69,19 @@ class DiscoveryDriver(ModelDriver):
 
     def _do_create(self) -> None:
         """Another client sends a first message."""
-        accepted(self.cluster.call(plain("send", topic=TOPIC)), "a first message")
+        self.creates = True
+        self.creation = self.cluster.calling(plain("send", topic=TOPIC))
+        self.creates = False
+        self._check_creation()
+
+    def _check_creation(self) -> None:
+        if self.creation is not None and self.creation.done.done:
+            accepted(self.creation.result(), "a first message")
 
     def _do_announce(self) -> None:
-        self.cluster.network.deliver(self._held(codes.REGISTER_BROKER, "a creation's registration"))
+        self.cluster.network.deliver(self._held("a creation's registration", codes.REGISTER_BROKER))
         self.cluster.scheduler.settle()
+        self._check_creation()
 
     def _do_register(self) -> None:
         if self._until(self.register) > 0:
@@ -83,7 +96,7 @@ class DiscoveryDriver(ModelDriver):
         self.refresh += self.refreshes
 
     def _do_serve(self) -> None:
-        query = self._held(codes.GET_ROUTEINFO_BY_TOPIC, "a question about the topic")
+        query = self._held("a question about the topic", codes.GET_ROUTEINFO_BY_TOPIC)
         self.serving = True
         self.cluster.network.deliver(query)
         self.cluster.scheduler.settle()
@@ -106,7 +119,7 @@ class DiscoveryDriver(ModelDriver):
     def _now(self) -> int:
         return self.cluster.clock.now()
 
-    def _held(self, code: int, what: str) -> Packet:
+    def _held(self, what: str, code: int) -> Packet:
         packets = [packet for packet in self.cluster.network.held if not packet.answer and packet.command.code == code]
         require(packets, f"{what} is not on the wire: the specification has one there")
         return packets[-1]

@@ -6,12 +6,14 @@ the device has kept; the others are wiped here. Then the broker's own recovery r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.content import MappedContent
 from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store import record
-from rocketproof_model import Instance
+from rocketproof_model import Action, Instance
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_spec.recovery import Recovery
@@ -55,6 +57,10 @@ class RecoveryDriver(ModelDriver):
 
     def _plan(self, packet: Packet) -> list[int] | str:
         return HOLD if packet.source == self.node.settings.address and not self.sync else [0]
+
+    def can(self, action: Action, args: Sequence[int]) -> bool:
+        """Return whether the step is possible. Later releases with synchronous flush dispatch only flushed records."""
+        return action.name != "dispatch" or self.broker.store.behind() > 0
 
     # Actions
 

@@ -151,13 +151,19 @@ class ScopeCluster:
             self.node(b).disk.write(self.table_file(b), kept)
 
     def boot(self, b: int) -> None:
-        """Start a broker's process. Its own topics get the scope's counts, and topics outside the scope are removed."""
+        """Start a broker's process. Its own topics get the scope's counts, and topics outside the scope are removed.
+
+        One of them stays if the scope leaves a single topic: later name servers reject the first registration of a single topic (NS-01).
+        """
         node = self.node(b)
         filed, _ = self.file(b)
         if not self.simulated.start(node, register=False):
             raise Deviation(f"{node.name} refuses to start: its topic table cannot be read: look at its files")
         table = node.running.topics.table
-        for name in [n for n in table if n not in self.names or (n not in filed and self._of(n) == "forbidden")]:
+        outside = [n for n in table if n not in self.names]
+        forbidden = [n for n in table if n in self.names and n not in filed and self._of(n) == "forbidden"]
+        stays = self.simulated.profile.refuses_single_topic and len(table) - len(outside) - len(forbidden) == 1
+        for name in (*outside[stays:], *forbidden):
             del table[name]
         if TEMPLATE in table and TEMPLATE not in filed:
             table[TEMPLATE] = template(self.constants)

@@ -128,6 +128,8 @@ class SendbacksDriver(ModelDriver):
         self.broker.deliver_registrations()
 
     def _do_deliver(self) -> None:
+        """Let the message's time pass. Later releases dispatch only flushed messages."""
+        self.broker.run(lambda broker: broker.store.commit_log.files.flush_all())
         level = whole_number(self._properties(self._record())[DELAY])
         self.broker.deliver_delayed(LEVELS[level - 1])
 

@@ -19,7 +19,7 @@ from rocketproof_traces.common.outcomes import JudgingOutcome, decisive
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from .comparison import ENTRY, FieldDifference
 from .following import DELAY_STEP
-from .orders import Item, by_sending_time, late_closes, orders
+from .orders import Item, by_sending_time, late_closes, newer_backups, orders
 from .program import ReferenceReplay
 from .readback import NEXT_OFFSET
 
@@ -51,6 +51,7 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
             each.fields.get("topic", "") for each in history.exchanges if each.one_way and each.fields.get("bornTimestamp") not in born
         ]
         differing = [each for each in differing if not _is_less(each, missing)]
+    possible += newer_backups(history)
     if any(held_millis(exchange) is not None for exchange in history.exchanges):
         possible.append(by_sending_time(history))
     lost = any(event.op == "disconnect" for event in history.recorded.others)

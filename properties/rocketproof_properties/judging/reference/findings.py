@@ -28,8 +28,9 @@ def judge_reference(program: ProgramExchanges) -> JudgeResult:
     history = program.history
     differing = differences(history, PROFILES[program.profile])
     if not program.conditions.isdisjoint(UNREAD):
-        # It is chance how many records the broker dispatches before it reaches a record that cannot be read.
-        differing = [each for each in differing if each.seq >= 0 and not _depends_on_dispatch(each, history)]
+        # It is chance how many records the broker dispatches before it reaches a record that cannot be read. A start ends the log there.
+        first = min((event.seq for event in history.recorded.others if event.type == "crash"), default=len(history.events))
+        differing = [each for each in differing if 0 <= each.seq < first and not _depends_on_dispatch(each, history)]
     rules_held = frozenset[str]()
     if not differing and not program.in_doubt:
         rules_held = deciding_alone(history, {record.topic for log in program.stored.whole.logs.values() for record in log.records})

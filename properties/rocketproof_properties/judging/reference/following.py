@@ -103,6 +103,7 @@ class Follower:
         self.places: dict[int, int] = {}
         self.halves: dict[tuple[str, str], str] = {}
         self.deployment = ReplayDeployment(self.profile, self._settings(), self._clock())
+        self.deployment.is_mine = self.history.names.is_mine
         self.cluster = self.deployment.cluster
         self._connections: dict[str, SimulatedConnection] = {}
         self._lost = sorted(
@@ -183,8 +184,10 @@ class Follower:
             self._connections.clear()
         elif item.op in ("crash", "stop"):
             self.dispatch()
-            if item.op == "stop":
-                self.deployment.act("restart", settings=item.value.get("settings"))
+            if "corrupt" in item.value:
+                self.deployment.act("corrupt", **item.value["corrupt"], kill=item.op == "crash")
+            elif item.op == "stop":
+                self.deployment.act("restart", settings=item.value.get("settings"), clock=item.value.get("clock", 0))
             else:
                 self.deployment.act("crash", power=False, metadata="ordered", seed=0)
             self._connections.clear()

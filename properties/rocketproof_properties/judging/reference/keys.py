@@ -68,11 +68,16 @@ def differences(
     found: Sequence[int],
     *,
     late: Collection[int] = (),
+    replaced: Collection[int] = (),
 ) -> Iterator[FieldDifference]:
     """Yield the deviations of a response: its `fields`, and the records `found` by their places on the target. `places`: all records under
-    the key, repeated if they have it several times. `stored`: their store times. `late` records may not be indexed yet."""
-    possible = sorted(place for place in places if limits.perhaps(stored[place]))
-    sure = [place for place in possible if limits.surely(stored[place]) and place not in late]
+    the key, repeated if they have it several times. `stored`: their store times. `late` records may not be indexed yet.
+
+    `replaced` records lack the key: they are at the place of one that a restart has dropped. Its entry in the index is
+    left, with its store time.
+    """
+    possible = sorted(place for place in places if limits.perhaps(stored[place]) or place in replaced)
+    sure = [place for place in possible if limits.surely(stored[place]) and place not in late and place not in replaced]
     newest = possible[-limits.most :] if limits.most else []
     if sure == possible:
         wrong = list(found) != newest
@@ -83,7 +88,10 @@ def differences(
     if wrong:
         yield FieldDifference("records", list(found), newest)
         return
-    least = [max(stored[place] for place in found), max(found)] if found else [0, 0]
+    indexed = [place for place in found if place not in replaced]
+    if found and not indexed:
+        return
+    least = [max(stored[place] for place in indexed), max(indexed)] if found else [0, 0]
     for name, expected in zip(REACHES, least, strict=True):
         text = fields.get(name, "")
         reach = java_long(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rocketproof_protocol import codes
@@ -18,6 +18,7 @@ from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.parsed import ParsedHistory
+from ...programs.corruption import TABLES
 
 _MOST_CLOSES: Final = 27
 """Orders of closed connections that are tried: all orders of up to three."""
@@ -52,6 +53,25 @@ def by_sending_time(history: ParsedHistory) -> Sequence[Item]:
     """Return the order in which requests were sent: a pull that might have been held was answered immediately."""
     by_seq = sorted(history.items, key=lambda item: item.seq)
     return list[Item](by_seq)
+
+
+def newer_backups(history: ParsedHistory) -> Iterator[Sequence[Item]]:
+    """Yield variants in which the backups of damaged tables are as new as the tables, as if these were not damaged.
+
+    A backup has the content before the last write (PER-02). How often a broker writes a table after a change is stated by no rule: 4.9.4
+    does so more than once.
+    """
+    damaged = [
+        at for at, item in enumerate(history.items) if isinstance(item, Event) and item.value.get("corrupt", {}).get("file") in TABLES
+    ]
+    for chosen in itertools.product((False, True), repeat=len(damaged)):
+        whole = {at for at, is_newer in zip(damaged, chosen, strict=True) if is_newer}
+        if whole:
+            yield [_undamaged(item) if at in whole and isinstance(item, Event) else item for at, item in enumerate(history.items)]
+
+
+def _undamaged(event: Event) -> Event:
+    return replace(event, value={name: value for name, value in event.value.items() if name != "corrupt"})
 
 
 def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig, group_to_data
 from rocketproof_impl.message import Host, Message
 from rocketproof_impl.store.bytime import StoredAt, offset_at
+from rocketproof_impl.store.index import keys_of
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
@@ -290,7 +291,9 @@ class ReadBack:
         rows = dict(row for row in known if row is not None)
         stored = {place: message.store_timestamp for place, message in rows.items()}
         places_ = [row[0] for row in known if row is not None]
-        yield from keys.differences(wanted, places_, stored, answer.get("fields") or {}, answer["places"], late=late)
+        key = f"{fields['topic']}#{fields['key']}"
+        replaced = {place for place, message in rows.items() if key not in keys_of(message)}
+        yield from keys.differences(wanted, places_, stored, answer.get("fields") or {}, answer["places"], late=late, replaced=replaced)
 
 
 def _comparable_entry(row: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -29,7 +29,7 @@ from rocketproof_spec.sizes import OWN, Sizes
 from rocketproof_spec.transactions import Transactions
 
 from ..settings import ENDED, READ_ONLY, needs_of
-from ..sizes import added_length, stored_length
+from ..sizes import added_length, item_length, stored_length
 from ..vocabulary import Step
 from .sending import GROUP, SUBJECT
 from .statespace import Choice, NotTaken, OutsideModel, StatedResponse, StepBuilder, Values, encoded
@@ -315,7 +315,8 @@ def _sized(profile: Profile, *, kind: str, topic: str, text: str, body: str, lon
         bare = len(DLQ_PREFIX)
         return "back", {"record": -1, "group": name[bare:], "level": -1}
     batch = kind == "batch"
-    own = added_length("", profile) if batch else stored_length({"k": "v"}, profile) - len("k\1v")
+    stored = item_length(b"k\1v", added_length("", profile)) if batch else stored_length({"k": "v"}, profile)
+    own = stored - len("k\1v")
     free = TEXT_LIMIT - own - len("k\1")
     properties = {
         "fits": {"k": "v" * free},

@@ -36,7 +36,7 @@ from ...programs.call import Context
 from ...programs.names import ProgramNames
 from ...programs.program import Program
 from ...programs.settings import LEGAL, NOT_DRAWN, WITHOUT_EFFECT, at_start, is_known, needs_of, while_running
-from ...programs.vocabulary import ADDRESSED, FORMED, ON_BROKERS, STEPS, Step, request_of
+from ...programs.vocabulary import ADDRESSED, FORMED, ON_BROKERS, STEPS, Step, arguments, request_of
 from ...reports import userfile
 from ...reports.choices import InputError, offer
 from ...reports.userfile import UserFileKind, line_of
@@ -266,6 +266,7 @@ class _Reader:
     def _try(self, name: str, args: Mapping[str, Any]) -> None:
         """Build the request once, so that an argument of a wrong type is reported before a broker is started."""
         try:
+            arguments((name, dict(args)))
             call = request_of((name, dict(args)), Context(ProgramNames("", 0), "broker-a", profile=PROFILES["P550"]))
             if call is not None:
                 encode(call.command())

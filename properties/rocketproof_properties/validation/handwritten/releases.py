@@ -23,6 +23,7 @@ from ...brokers.apache import Apache
 from ...brokers.deployment import TargetError, ValidationTarget
 from ...judging.verdicts import ProgramFinding
 from ...programs.names import is_system_topic
+from ...programs.vocabulary import ENDS_PROCESS
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from ...reports.files import write_json
@@ -39,7 +40,7 @@ PerformOn = Callable[[ProgramFile, str, Path, int], Sequence[ProgramTrial | Reco
 """Performs a program on a release as often as stated, with histories in a folder. The trials are judged after they are kept."""
 SHOWS, NOT, UNKNOWN = "yes", "no", "unknown"
 _OBSERVE: Final = frozenset({"max_offset", "min_offset", "pull", "stats", "question", "checked"})
-_CHANGE_BROKERS: Final = frozenset({"crash", "restart", "configure", "question", "checked"})
+_CHANGE_BROKERS: Final = frozenset({*ENDS_PROCESS, "configure", "question", "checked"})
 
 
 @dataclass(frozen=True)

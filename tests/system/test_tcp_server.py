@@ -173,10 +173,12 @@ def test_received_requests_are_served_though_responses_cannot_be_written() -> No
             raw.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             raw.ask(Command(1, opaque=99))
             began, gone = threading.Event(), threading.Event()
-            server.background.complete(occupied(began, gone))
+            holding = threading.Thread(target=server.background.complete, args=(occupied(began, gone),))
+            holding.start()
             assert began.wait(PATIENCE)
             raw.send(data)
         gone.set()
+        holding.join(PATIENCE)
         wait_until(server, lambda: server.echo.lost)
         assert [command.opaque for command in server.echo.received] == [99, *range(20)]
 
@@ -304,12 +306,8 @@ def test_requests_waiting_for_reader_are_served_when_it_leaves() -> None:
 
 async def occupied(began: threading.Event, ended: threading.Event) -> None:
     """Block the loop: set `began`, then wait for `ended`."""
-
-    def wait() -> None:
-        began.set()
-        ended.wait(PATIENCE)
-
-    asyncio.get_running_loop().call_soon(wait)
+    began.set()
+    assert ended.wait(PATIENCE)
 
 
 def test_number_of_connections_is_limited() -> None:

@@ -161,7 +161,12 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "audit": (["audit", "store", "--engine", "local", "--cores", "1"], ("--json", "--out", "--html", "--tables")),
     "audit followed": (["audit", "store", "--follow", "--once", "--engine", "local", "--cores", "1"], ("--checkpoint",)),
 }
-NEEDED = {"picture": ["--output", "new/x.svg"], "explore": ["--html", "new/x.html"], "export": ["--output", "new"]}
+NEEDED = {
+    "picture": ["--output", "new/x.svg"],
+    "explore": ["--html", "new/x.html"],
+    "export": ["--output", "new"],
+    "audit followed": ["--checkpoint", "new/followed"],
+}
 REPORTS = ("junit", "sarif", "markdown", "run")
 WRITTEN = [(name, option) for name, (_, options) in RUN.items() for option in options]
 REPORTED = [(name, kind) for name in ("check", "judge", "audit") for kind in REPORTS]
@@ -284,6 +289,8 @@ def test_closed_or_full_standard_output(place: Path) -> None:
 
 
 FULL = {f"{name} {option}": [*RUN[name][0], option, f"new/{n}/x.svg"] for n, (name, option) in enumerate(WRITTEN)}
+NO_ROOM = ("File too large", "No usable temporary directory", "disk I/O error")
+"""What the system, Python and SQLite say."""
 FULL |= {f"{name} {kind}": [*RUN[name][0], "--report", f"{kind}:new/{kind}/{name}"] for name, kind in REPORTED}
 
 
@@ -295,7 +302,7 @@ def test_full_disk_is_an_error_in_one_line(place: Path) -> None:
     assert codes == dict.fromkeys(FULL, 2)
     for name in nonempty(FULL):
         told = [line for line in said[name].splitlines() if line.startswith("rocketproof: ")]
-        assert len(told) == 1 and "File too large" in told[0], said[name]
+        assert len(told) == 1 and any(text in told[0] for text in NO_ROOM), said[name]
 
 
 # Witnesses

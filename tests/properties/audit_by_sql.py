@@ -220,7 +220,7 @@ def broken(connection: duckdb.DuckDBPyConnection, table: str, over: str, id_: st
     predicate, step = SQL[over][id_], KINDS[over][1]
     for name, value in given.items():
         predicate = predicate.replace(f"${name}", str(value).lower())
-    rows = f"{table} this join {table} next on next.row = this.row + 1" if step else f"{table} this"
+    rows = f'{table} this join {table} next on next."row" = this."row" + 1' if step else f"{table} this"
     return connection.execute(f"select {wanted} from {rows} where {_of_this(predicate) if step else predicate} order by all").fetchall()
 
 
@@ -250,11 +250,11 @@ create view record as select parts.*, coalesce(realTopic = topic, false) realSam
     false falselyCompressed, true originRead, false originHere, false originKnown,
     class_of(topic) topicClass, class_of(realTopic) realClass, class_of(retryTopic) retryClass,
     coalesce(wait, 0) levelDelay, 16 retryMaxTimes, true entryKnown, entryOffset is not null entryThere, entryOffset, entrySize, entryTags,
-    row_number() over (order by physicalOffset) row
+    row_number() over (order by physicalOffset) "row"
     from parts left join delays on level = least(delayLevel, 18)
     left join entries on topic = entryTopic and queueId = entryQueue and queueOffset = index;
 create view line as select * replace (row_number() over (partition by topic, queueId order by physicalOffset)
-    + (dense_rank() over (order by topic, queueId) << 32) as row) from record where sysFlag & 12 in (0, 8);
+    + (dense_rank() over (order by topic, queueId) << 32) as "row") from record where sysFlag & 12 in (0, 8);
 create view reached as select entries.*, entryTopic topic, entryQueue queueId, place is not null recordThere, said = entryTopic sameTopic,
     saidQueue recordQueueId, saidIndex recordQueueOffset, flags sysFlag,
     place is null and entryOffset >= (select max(physicalOffset + size) from parts) behind

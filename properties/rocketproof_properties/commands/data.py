@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -120,8 +121,8 @@ def judge(
     cluster = SparkCluster(master, remote, cores, conf, environment)
     target = tables_of(tables, format, cluster, engine or "local")
     began = monotonic()
-    with TemporaryDirectory(prefix="rocketproof-judge-") as temporary:  # for one history without --out
-        folder = absolute(out or temporary)
+    with ExitStack() as stack:
+        folder = absolute(out or stack.enter_context(TemporaryDirectory(prefix="rocketproof-judge-")))
         pieces = absolute(parquet or f"{folder.rstrip('/')}/histories")
         bound = SearchBound(limit or LIMIT, time or SECONDS)
         job = JudgingJob(tuple(map(absolute, histories)), profile, folder, pieces, bound, late, own=own)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from rocketproof_traces.bulk.tables import BROKEN, UNREADABLE
+from rocketproof_traces.bulk.kinds import BROKEN, UNREADABLE
 
 from ..reports.exitcode import exit_code
 from ..reports.results import Outcome, Result, Run, SourcePlace, first_line, lines

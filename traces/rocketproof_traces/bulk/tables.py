@@ -15,6 +15,7 @@ from ..checker.findings import UnexplainedEvent
 from ..checker.partition import default_of
 from ..history import Event
 from ..history.exchanges import addressee
+from .kinds import BROKEN, UNEXPLAINED, UNREADABLE
 
 EVENTS = pa.schema(
     [
@@ -108,9 +109,6 @@ read. In the second case, `recorded` has the reason. For `rule broken`, the colu
 `specified` and `recorded` its expected and found values.
 """
 
-UNREADABLE = "not readable"
-UNEXPLAINED = "not explained"
-BROKEN = "rule broken"
 JSON_COLUMNS = ("values", "state")
 _DECODER = json.JSONDecoder()
 

@@ -19,7 +19,7 @@ from rocketproof_traces.common.outcomes import JudgingOutcome, decisive
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from .comparison import ENTRY, FieldDifference
 from .following import DELAY_STEP
-from .orders import Item, by_sending_time, late_closes, newer_backups, orders
+from .orders import Item, by_sending_time, late_closes, newer_backups, orders, others_deletions
 from .program import ReferenceReplay
 from .readback import NEXT_OFFSET
 
@@ -52,6 +52,7 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
         ]
         differing = [each for each in differing if not _is_less(each, missing)]
     possible += newer_backups(history)
+    possible += others_deletions(history)
     if any(held_millis(exchange) is not None for exchange in history.exchanges):
         possible.append(by_sending_time(history))
     lost = any(event.op == "disconnect" for event in history.recorded.others)

@@ -19,9 +19,12 @@ from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.parsed import ParsedHistory
 from ...programs.corruption import TABLES
+from ...programs.settings import ALONE
 
 _MOST_CLOSES: Final = 27
 """Orders of closed connections that are tried: all orders of up to three."""
+_MOST_DELETIONS: Final = 8
+"""Moments of another program's deletion that are tried, the last ones of a program."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,14 @@ class Arrived:
     exchange: Exchange
 
 
-Item = Exchange | Event | Arrived
+@dataclass(frozen=True)
+class Cleaned:
+    """At this time another program deletes a topic of its own. The broker then destroys the queues of every topic that is in no table."""
+
+    millis: int
+
+
+Item = Exchange | Event | Arrived | Cleaned
 
 
 def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[list[Item]]:
@@ -72,6 +82,20 @@ def newer_backups(history: ParsedHistory) -> Iterator[Sequence[Item]]:
 
 def _undamaged(event: Event) -> Event:
     return replace(event, value={name: value for name, value in event.value.items() if name != "corrupt"})
+
+
+def others_deletions(history: ParsedHistory) -> Iterator[Sequence[Item]]:
+    """Yield variants in which another program deletes a topic after this program did.
+
+    A delayed message that arrives after the deletion of its topic has a queue and no entry in a table, until that (TCM-31).
+    """
+    first = next((at for at, item in enumerate(history.items) if isinstance(item, Exchange) and item.op == "delete_topic"), None)
+    if first is None or history.program.needs == ALONE:
+        return
+    items = list[Item](history.items)
+    moments = [(at, item.sent_millis) for at, item in enumerate(items) if at > first and isinstance(item, Exchange)]
+    for at, millis in [*moments, (len(items), history.millis)][-_MOST_DELETIONS:]:
+        yield [*items[:at], Cleaned(millis), *items[at:]]
 
 
 def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:

@@ -38,7 +38,7 @@ from .comparison import TIMESTAMP, FieldDifference, RecordedResponse, RunCompari
 from .dispatched import NOTHING_THERE, WITHIN, has_all, is_soon
 from .following import Follower, answer_of, is_by_key
 from .masks import MOVING
-from .orders import Arrived, Item
+from .orders import Arrived, Cleaned, Item
 from .readback import ReadBack
 from .registered import Registered
 
@@ -86,6 +86,10 @@ class ReferenceReplay:
         for item in self.items:
             if isinstance(item, Arrived):
                 self.followed.arrive(item.exchange)
+                continue
+            if isinstance(item, Cleaned):
+                self.followed.pass_to(item.millis)
+                self.followed.broker.store.clean_unused_topics(self.followed.broker.topics.table)
                 continue
             if isinstance(item, Exchange):
                 self.followed.pass_to(item.sent_millis)

@@ -60,7 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return two processes more than cores: tests wait half of their time, for other processes, sockets and timeouts."""
-    return 2 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    from rocketproof_traces.common.pools import cores
+
+    return 2 + cores()
 
 
 @pytest.hookimpl(wrapper=True)

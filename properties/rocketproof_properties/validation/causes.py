@@ -163,13 +163,14 @@ def _described(difference: FieldDifference, compared: Sequence[FieldDifference],
         before, after = (parse_properties(str(text or ""), exact=False) for text in (difference.found, difference.recorded))
         key = _differing_property(before, after)
         name = f"property {key}" if key else name
-    name = _MIRRORED.get(name, name)
-    return f"{name} of a message" if subject in _OF_MESSAGES or name in _MIRRORED.values() else f"{name} of {subject}"
+    if name in _MIRRORED:
+        return f"{_MIRRORED[name]} of a message"
+    return f"{name} of a message" if subject in _OF_MESSAGES else f"{name} of {subject}"
 
 
 def _without_header(difference: FieldDifference, history: ParsedHistory) -> bool:
     """Whether a response has no header field at all and one is expected."""
-    exchange = next((each for each in history.exchanges if each.seq == difference.seq), None)
+    exchange = history.exchange_of(difference.seq)
     return exchange is not None and exchange.response is not None and not exchange.response_fields and difference.recorded in (None, "")
 
 
@@ -178,8 +179,9 @@ def _differing_property(expected: Mapping[str, str], found: Mapping[str, str]) -
     for key in {**expected, **found}:
         if expected.get(key) != found.get(key):
             return key
-    moved = [key for key in expected if [*expected] != [*found] and [k for k in expected if k != key] == [k for k in found if k != key]]
-    return moved[0] if len(moved) == 1 else ""
+    order, other = [*expected], [*found]
+    moved = [key for key in order if [k for k in order if k != key] == [k for k in other if k != key]]
+    return moved[0] if order != other and len(moved) == 1 else ""
 
 
 def _rejection(difference: FieldDifference, history: ParsedHistory) -> str:
@@ -206,7 +208,7 @@ def _remark(difference: FieldDifference, history: ParsedHistory) -> str:
 
 def _by_entry(difference: FieldDifference, compared: Sequence[FieldDifference], history: ParsedHistory) -> str:
     """Return the differing number of queues that explains a difference about a queue id; "" if none does."""
-    exchange = next((each for each in history.exchanges if each.seq == difference.seq), None)
+    exchange = history.exchange_of(difference.seq)
     topic = "" if exchange is None else str(exchange.fields.get("topic", ""))
     entry = (history.states.get("topics", {}).get("topics") or {}).get(topic)
     fields = [each.field for each in compared if each.where == f"topic {topic}" and each.field in _COUNTS.values()]

@@ -81,6 +81,14 @@ class ParsedHistory:
         """The requests in the order in which the broker served them."""
         return [item for item in self.items if isinstance(item, Exchange)]
 
+    def exchange_of(self, seq: int) -> Exchange | None:
+        """Return the request that this event sent; None if the event sent none. Of a request that was executed twice, the first."""
+        return self._by_event.get(seq)
+
+    @cached_property
+    def _by_event(self) -> Mapping[int, Exchange]:
+        return {exchange.seq: exchange for exchange in reversed(self.exchanges)}
+
     @cached_property
     def concurrent(self) -> bool:
         """Whether a request was sent before an earlier one had ended. Pulls that the broker held do not count."""

@@ -49,11 +49,9 @@ def judge_reference(program: ProgramExchanges) -> JudgeResult:
 
 def of_difference(difference: FieldDifference, parsed: ParsedHistory) -> ProgramFinding:
     """Return the finding for a difference from the reference implementation."""
-    subject = next((exchange.op for exchange in parsed.exchanges if exchange.seq == difference.seq), difference.where.split()[0])
-    subject = {"the": "record"}.get(subject, subject)
     return ProgramFinding(
         "reference",
-        f"{subject}.{difference.field}",
+        property_of(difference, parsed),
         str(difference),
         seq=difference.seq,
         rules=rules_of_difference(difference, parsed),
@@ -61,6 +59,15 @@ def of_difference(difference: FieldDifference, parsed: ParsedHistory) -> Program
     )
 
 
+def property_of(difference: FieldDifference, parsed: ParsedHistory) -> str:
+    """Return what differs, such as `send.code` or `record.property CLUSTER`: the operation or what was read back, and the field."""
+    exchange = parsed.exchange_of(difference.seq)
+    subject = difference.where.split()[0] if exchange is None else exchange.op
+    subject = "record" if subject == "the" else subject  # "the record at 123"
+    return f"{subject}.{difference.field}"
+
+
 def _depends_on_dispatch(difference: FieldDifference, parsed: ParsedHistory) -> bool:
     """Whether a difference is in a response that depends on how far the broker has dispatched."""
-    return any(exchange.seq == difference.seq and exchange.op in OF_DISPATCH for exchange in parsed.exchanges)
+    exchange = parsed.exchange_of(difference.seq)
+    return exchange is not None and exchange.op in OF_DISPATCH

@@ -184,7 +184,7 @@ _PUT_ELSEWHERE: Final = (SCHEDULE, HALF_TOPIC, DLQ_PREFIX)
 
 def rules_of_difference(difference: FieldDifference, parsed: ParsedHistory) -> tuple[str, ...]:
     """Return the rules that decide the field that differs; none if they are not known."""
-    exchange = next((each for each in parsed.exchanges if each.seq == difference.seq), None)
+    exchange = parsed.exchange_of(difference.seq)
     if exchange is not None:
         return _of_answer(difference, exchange)
     record = _RECORD.fullmatch(difference.where)

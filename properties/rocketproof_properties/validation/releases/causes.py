@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ...brokers.runs.parsed import ParsedHistory
 from ...judging.reference.comparison import FieldDifference
+from ...judging.reference.findings import property_of
 from ...judging.reference.readback import NEXT_OFFSET
 from ...judging.reference.rules import rules_of_difference
 from ..plain import plain
@@ -29,11 +30,9 @@ class Cause(NamedTuple):
 
 def cause_of(difference: FieldDifference, history: ParsedHistory) -> Cause:
     """Return the cause of a difference, independent of the program that shows it."""
-    op = next((one.op for one in history.exchanges if one.seq == difference.seq), difference.where.split()[0])
-    about = {"the": "record"}.get(op, op)
     one, other = (plain(value, history) for value in (difference.recorded, difference.found))
     if difference.field == NEXT_OFFSET:
         one, other = "more", "less"
         if isinstance(difference.recorded, int) and difference.recorded < difference.found:
             one, other = other, one
-    return Cause(f"{about}.{difference.field}", one, other, rules_of_difference(difference, history))
+    return Cause(property_of(difference, history), one, other, rules_of_difference(difference, history))

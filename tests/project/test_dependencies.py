@@ -48,7 +48,8 @@ def test_default_tests_import_only_what_their_group_installs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     given = installed_with([*project["project"]["dependencies"], *project["dependency-groups"]["test"]])
     tests = [path for path in (ROOT / "tests").rglob("*.py") if ELSEWHERE.isdisjoint(path.parents)]
-    own = {path.stem for path in (ROOT / "tests").rglob("*.py")} | {path.parent.name for path in ROOT.glob("*/*/__init__.py")}
+    own = {path.stem for folder in ("tests", "model/examples", "properties/bench") for path in (ROOT / folder).rglob("*.py")}
+    own |= {path.parent.name for path in ROOT.glob("*/*/__init__.py")}
     of_import = packages_distributions()
     missing = {
         f"{path.relative_to(ROOT)}: {name}"

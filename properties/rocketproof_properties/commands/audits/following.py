@@ -71,7 +71,8 @@ def follow(
     """Judge what the stores have and gain, until Ctrl-C or, with `once`, until everything is judged. Raises TraceError."""
     if not followed_rules(plan)[0]:
         raise InputError(f"--follow with --property {plan.only[0]}: its rules need the whole store; audit it without --follow")
-    settings = {"profile": profile, "property": list(plan.only), "setting": [list(each) for each in plan.settings]}
+    given = [list(each) for each in plan.settings]
+    settings = {"profile": profile, "property": list(plan.only), "setting": given, "file of rules": plan.own.text}
     page = Page()
     with Checkpoint(folder, settings) as checkpoint:
         follower = LogFollower(plan, stores, checkpoint)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from rocketproof_traces.bulk.kinds import BROKEN, UNREADABLE
 from rocketproof_traces.bulk.results import Summary
-from rocketproof_traces.bulk.tables import BROKEN, UNREADABLE
 from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.common.pools import cores
 from rocketproof_traces.spark.cluster import SparkCluster

@@ -139,6 +139,41 @@ def test_checkpoint_of_other_profile_is_refused(whole: Path, store: Path, capsys
     assert "belongs to an audit with another profile; give the same options, or a new folder" in capsys.readouterr().err
 
 
+RULES = """
+from rocketproof.rules import rule
+
+@rule("SHOP-1", "no record is of the first topic")
+def first(record):
+    return record.topic != "topic-000-"
+
+@rule("SHOP-2", "no successive records of a queue are of the second topic", over="line", severity="note")
+def second(record):
+    return ~record.topic.like("topic-001*")
+
+@rule("SHOP-3", "a queue has records", over="queue")
+def used(queue):
+    return queue.records > 0
+"""
+
+
+def test_rules_of_user_are_judged_and_belong_to_checkpoint(whole: Path, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rules that compare the topic of records need the log only."""
+    rules = store.parent / "shop.py"
+    rules.write_text(RULES)
+    for number in (0, 1):
+        add_file(whole, store, number)
+        assert follow(store, "--once", "--rules", rules, "--property", "SHOP-1", "--property", "SHOP-2", "--property", "SHOP-3") == 1
+    followed = capsys.readouterr().out.replace("\n ", "")
+    assert "2 rules judge each new record; 1 rule need" in followed
+    run(["audit", str(store), "--engine", "local", "--cores", "1", "--rules", str(rules), "--property", "SHOP-1", "--property", "SHOP-2"])
+    audited = capsys.readouterr().out.splitlines()
+    numbers = [line.partition(":")[0] for line in audited if " SHOP-" in line and " times" in line]
+    assert len(numbers) == 2 and all(number in followed for number in numbers)
+    rules.write_text(RULES.replace("topic-000-", "topic-00"))
+    assert follow(store, "--once", "--rules", rules, "--property", "SHOP-1", "--property", "SHOP-2", "--property", "SHOP-3") == 2
+    assert "belongs to an audit with another file of rules; give the same options, or a new folder" in capsys.readouterr().err
+
+
 def record(path: Path, offset: int) -> None:
     """Write a history of one send that got a queue offset."""
     writer = Writer(path, Header({"broker": "broker-a", "profile": "P494"}, ""))

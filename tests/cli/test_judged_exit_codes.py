@@ -19,8 +19,9 @@ from nonempty import nonempty
 from rocketproof_properties.judging import results
 from rocketproof_properties.judging.manyhistories import code_of
 from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED
+from rocketproof_traces.bulk.kinds import UNEXPLAINED
 from rocketproof_traces.bulk.results import Summary, _count
-from rocketproof_traces.bulk.tables import UNEXPLAINED, verdict_row
+from rocketproof_traces.bulk.tables import verdict_row
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.common.outcomes import JudgingOutcome, all_of
 from rocketproof_traces.history import Header, event_line, header_line

@@ -149,6 +149,7 @@ WRONG = {
     "unknown name": ('@rule("A-1", "s")\ndef a(r):\n    return r.topicClass == "ordnary"', 5, "'ordnary' is not a value of"),
     "unknown property": ('@rule("A-1", "s")\ndef a(r):\n    return r.has("KEY")', 5, "no property 'KEY' is known; did you mean KEYS?"),
     "topic and number": ('@rule("A-1", "s")\ndef a(r):\n    return r.topic == 3', 5, "topic is compared with 3"),
+    "text of next row": ('@rule("A-1", "s", over="log")\ndef a(r):\n    return after(r.topic) == "a"', 5, "after(topic) asks for"),
     "truth value": ('@rule("A-1", "s")\ndef a(r):\n    return r.realSame and r.originSame', 5, "has no truth value"),
     "no condition": ('@rule("A-1", "s")\ndef a(r):\n    return r.size + 1', 3, "rule A-1 returns the Int"),
     "no field read": ('@rule("A-1", "s")\ndef a(r):\n    return r.size == r.size', 3, "rule A-1 reads no field"),

@@ -150,6 +150,6 @@ def test_wrong_arguments_are_one_line(spark: SparkSession, store: Path) -> None:
     with pytest.raises(TraceError, match="rocketmq-consumequeue: column topc: does not exist"):
         frames.entries(spark, store, ["topc"])
     with pytest.raises(TraceError, match=r"filters: storeTime: .* is no time with a zone"):
-        frames.records(spark, store, filters=[("storeTime", ">", datetime(2026, 11, 1))])  # noqa: DTZ001  (the mistake)
+        frames.records(spark, store, filters=[("storeTime", ">", datetime.fromisoformat("2026-11-01"))])
     with pytest.raises(Exception, match="has no commit log; give a store's folder"):
         frames.records(spark, store / "nothing").count()

@@ -21,6 +21,7 @@ from rocketproof_traces.audit.following import LogFollower, Round, followed_rule
 from rocketproof_traces.audit.merge import AuditTotals
 from rocketproof_traces.audit.programs import AuditPlan
 from rocketproof_traces.audit.run import SavedAnswers, audit
+from rocketproof_traces.audit.task import LogRange, failed_segment
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.common.pools import on_threads
 from rocketproof_traces.stored.growing import LogPosition
@@ -96,6 +97,19 @@ def test_round_that_is_interrupted_leaves_no_trace(whole: tuple[Path, list[Store
             LogFollower(PLAN, [str(folder)], kept).round(interrupted)
         assert (kept.stores, kept.findings()) == ({}, [])
     assert sorted(follow(folder, tmp_path / "kept").findings) == batch(folder).findings
+
+
+def test_range_that_cannot_be_read_ends_the_round_of_its_store(whole: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    """Its records are read again in a later round, and nothing more is to be read in this one: `--once` ends."""
+
+    def unreadable(_function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        for item in items:
+            task = LogRange.read(item)
+            yield task.key, failed_segment(task, "cannot be read").text()
+
+    with Checkpoint(tmp_path / "kept", SETTINGS) as kept:
+        done = LogFollower(PLAN, [str(whole[0])], kept, 900).round(unreadable)
+        assert (done.problems, done.more, kept.stores) == ({str(whole[0]): "cannot be read"}, False, {})
 
 
 def test_findings_and_position_are_kept_together(whole: tuple[Path, list[Stored]], tmp_path: Path) -> None:

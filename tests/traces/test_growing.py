@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from growing_store import grow
 from written_store import BLANK, Sent, Stored, write_store
 
+from rocketproof_traces.stored import growing
 from rocketproof_traces.stored.errors import StoredError
 from rocketproof_traces.stored.growing import Growth, LogPosition, Rewritten, end_of, growth, growths, ranges_of
 from rocketproof_traces.stored.names import NameTable
@@ -164,6 +166,19 @@ def test_hostile_end_is_left_for_later(whole: tuple[Path, list[Stored]], tmp_pat
     file.write_bytes(data)
     grown = look(tmp_path / "store")
     assert (grown.position.offset, grown.unfinished) == (end, True)
+
+
+def test_single_store_is_looked_at_once_in_a_round(whole: tuple[Path, list[Stored]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that has more than the limit keeps its share, because no other store left anything."""
+    looks = []
+
+    def looked(*arguments: Any, **more: Any) -> Growth:
+        looks.append(growth(*arguments, **more))
+        return looks[-1]
+
+    monkeypatch.setattr(growing, "growth", looked)
+    found, _ = growths([str(whole[0])], {}, 3000)
+    assert [each.more for each in looks] == [True] and looks == [*found.values()]
 
 
 def test_stores_share_limit_and_one_that_fails_stops_no_other(whole: tuple[Path, list[Stored]], tmp_path: Path) -> None:

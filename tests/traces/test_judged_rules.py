@@ -59,7 +59,8 @@ def test_counts_and_findings(folder: Path) -> None:
             opened[event.process] = event
         elif event.process in opened and event.op == "send":
             begun = opened[event.process]
-            took.append((begun, event.type, event.time - begun.time))  # type: ignore[operator]
+            assert event.time is not None and begun.time is not None
+            took.append((begun, event.type, event.time - begun.time))
     slow = [begun.seq for begun, type_, time in took if begun.value["fields"]["topic"] != "T0" and type_ == "ok" and time > 2e9]
     lost = [begun.seq for begun, type_, _ in took if begun.process == "client 0" and type_ == "info"]
     assert header.origin and slow and lost

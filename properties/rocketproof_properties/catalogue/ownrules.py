@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,6 @@ from rocketproof_traces.audit.rules import Rule
 from ..reports import userfile
 from ..reports.choices import InputError
 from ..reports.userfile import UserFileKind
-from .stored import stored_rules
 
 FILE: Final = UserFileKind("file of rules", "a Python file with rules", "rule")
 
@@ -22,6 +21,11 @@ def load(files: Sequence[Path], rows: Collection[str], command: str) -> OwnRules
 
     `rows` are the names of the rows that the command has (`fields.RULE_ROWS`). Raises InputError.
     """
+    if not files:
+        return NONE
+    from .stored import stored_rules  # only here: a judge does not need them otherwise
+
+    built_in = {_prefix(rule.id) for rule in stored_rules()}
     patterns, rules, places = Patterns(), list[DeclaredRule](), dict[str, str]()
     ready = list[Rule]()
     for file in dict.fromkeys(files):
@@ -33,31 +37,30 @@ def load(files: Sequence[Path], rows: Collection[str], command: str) -> OwnRules
         if not new:
             raise InputError(f"{file}:1: has no rule; write one with @rule('SHOP-1', 'its sentence') from rocketproof.rules")
         for each in new:
-            _check(each, rows, command, places)
+            _check(each, rows, command, places, built_in)
         rules += new
         try:
             ready += built(new, patterns)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
             raise userfile.failure(str(file), source, error, FILE) from None
-    return packed(ready, patterns) if ready else NONE
+    return packed(ready, patterns)
 
 
-def _check(declared: DeclaredRule, rows: Collection[str], command: str, places: dict[str, str]) -> None:
-    """Reject a rule over other rows, and an id that another rule has."""
+def _check(declared: DeclaredRule, rows: Collection[str], command: str, places: dict[str, str], built_in: Collection[str]) -> None:
+    """Reject a rule over other rows, and an id that another rule has, whose place is in `places`, or a built-in one."""
     if declared.over not in rows:
         raise InputError(
-            f"{declared.place}: rule {declared.id} is over {declared.over!r}, and {command} has {', '.join(rows)}; {_ELSEWHERE}"
+            f"{declared.place}: rule {declared.id} is over {declared.over!r}, and {command} has {', '.join(rows)}; "
+            "move it to a file for the other command"
         )
     key = declared.id.upper()
     if key in places:
         raise InputError(f"{declared.place}: rule {declared.id} has the same id as the rule at {places[key]}; give it another id")
-    if key.partition(".")[0] in _built_in(rule.id for rule in stored_rules()):
+    if _prefix(key) in built_in:
         raise InputError(f"{declared.place}: rule {declared.id} has the id of a rule of rocketproof; give it a prefix of your own")
     places[key] = declared.place
 
 
-_ELSEWHERE: Final = "move it to a file for the other command"
-
-
-def _built_in(ids: Iterable[str]) -> set[str]:
-    return {id_.partition(".")[0].upper() for id_ in ids}
+def _prefix(id_: str) -> str:
+    """Return the part of an id before its dot, in upper case."""
+    return id_.partition(".")[0].upper()

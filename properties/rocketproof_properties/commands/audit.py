@@ -6,7 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from . import reporting
-from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Seconds, Settings, TableFormat, Tables, tables_of, write
+from .common import (
+    INTERVAL,
+    Conf,
+    Count,
+    Environment,
+    Flag,
+    Json,
+    Many,
+    Pages,
+    Profile,
+    Seconds,
+    Settings,
+    TableFormat,
+    Tables,
+    tables_of,
+    without_follow,
+    write,
+)
 
 if TYPE_CHECKING:
     from rocketproof_traces.audit.programs import AuditPlan
@@ -106,13 +123,15 @@ def audit(
         A folder for the HTML page of the run.
     """
     from .audits.folders import folders_of
-    from .audits.followed import checkpoint_of, without_follow
+    from .audits.followed import checkpoint_of
 
     of_whole_stores = {
         "out": out, "every": every, "manifest": manifest, "strict": strict, "tables": tables, "report": report, "since": since,
         "html": pages,
     }  # fmt: skip
-    kept = checkpoint_of(of_whole_stores, checkpoint) if follow else without_follow(checkpoint, once=once, interval=interval)
+    kept = checkpoint_of(of_whole_stores, checkpoint) if follow else None
+    if not follow:
+        without_follow(checkpoint=checkpoint, once=once, interval=interval)
     given = folders_of(stores, strict=strict) if stores or manifest is None else ()
     import time
 
@@ -139,10 +158,10 @@ def audit(
 
     plan = plan_of(profile, broker_conf)
     limits = thresholds_of(thresholds, fail_on, warn, (*stored_rules(), *own.rules))
-    if follow:
+    if kept is not None:
         outcome = following.follow(
             given, plan, profile, kept, engines.spreading(used, cluster, "rocketproof audit --follow", following.description, short=True),
-            limits, once=once, interval=interval or following.INTERVAL,
+            limits, once=once, interval=interval or INTERVAL,
         )  # fmt: skip
         write(json, (finding.data() for finding in outcome.findings))
         following.render(outcome)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter, Token
 
@@ -99,6 +99,8 @@ Environment = Annotated[
     Path | None,
     Parameter(help="An archive of conda-pack or venv-pack for the workers of a cluster. Its bin/python runs the tasks."),
 ]
+INTERVAL: Final = 1.0
+"""Seconds between two looks of --follow, unless the user gives another number."""
 Tables = Annotated[str | None, Parameter(validator=_tables)]
 """Where result tables are: a folder, a URL, or table:NAMESPACE."""
 TableFormat = Annotated[
@@ -138,6 +140,13 @@ def tables_of(place: str | None, format_: str, cluster: SparkCluster, engine: st
     target = TableTarget(place, format_, by_spark)
     target.check(engine)
     return target
+
+
+def without_follow(**given: object) -> None:
+    """Raise InputError for an option of --follow that is given without it."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise InputError(f"--{name} without --follow; add --follow, or leave it out")
 
 
 def needs_pytest(command: str) -> None:

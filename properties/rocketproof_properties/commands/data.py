@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -13,7 +14,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from ..reports.choices import InputError
 from ..reports.exitcode import exit_code
 from . import reporting
-from .common import Conf, Count, Environment, Flag, Json, Many, Natural, Pages, Profile, Seconds, TableFormat, Tables, tables_of, write
+from .common import (
+    INTERVAL,
+    Conf,
+    Count,
+    Environment,
+    Flag,
+    Json,
+    Many,
+    Natural,
+    Pages,
+    Profile,
+    Seconds,
+    TableFormat,
+    Tables,
+    tables_of,
+    without_follow,
+    write,
+)
 
 if TYPE_CHECKING:
     from .explorer.pages import PageEntry
@@ -96,8 +114,8 @@ def judge(
         raise InputError(f"no profile; give the one to judge by with --profile: {', '.join(sorted(PROFILES))}")
     if follow and out is None:
         raise InputError("--follow without --out; give the folder that the findings go to")
-    if interval is not None and not follow:
-        raise InputError("--interval without --follow; add --follow, or leave it out")
+    if not follow:
+        without_follow(interval=interval)
     reports = reporting.asked("judge", report, since, pages)
     if out is None:
         first, *more = histories
@@ -106,7 +124,6 @@ def judge(
         if not rules and tables is None:
             return _judge_one(Path(first), profile, limit, time, json, reports)
     from rocketproof_traces.audit.fields import JUDGED_ROWS
-    from rocketproof_traces.bulk.results import Summary
     from rocketproof_traces.bulk.work import JudgingJob
     from rocketproof_traces.checker.histories import LIMIT, SECONDS
     from rocketproof_traces.checker.steps import SearchBound
@@ -114,27 +131,23 @@ def judge(
     from rocketproof_traces.stored.paths import absolute
 
     from ..catalogue import ownrules
-    from ..judging import manyhistories, results
+    from ..judging import followedhistories, manyhistories, results
     from ..judging.tables import append
 
     own = ownrules.load(rules, JUDGED_ROWS, "the judge")
-    cluster = SparkCluster(master, remote, cores, conf, environment)
-    target = tables_of(tables, format, cluster, engine or "local")
+    cluster, used = SparkCluster(master, remote, cores, conf, environment), engine or "local"
+    target = tables_of(tables, format, cluster, used)
     began = monotonic()
     with ExitStack() as stack:
         folder = absolute(out or stack.enter_context(TemporaryDirectory(prefix="rocketproof-judge-")))
         pieces = absolute(parquet or f"{folder.rstrip('/')}/histories")
         bound = SearchBound(limit or LIMIT, time or SECONDS)
         job = JudgingJob(tuple(map(absolute, histories)), profile, folder, pieces, bound, late, own=own)
+        judge_files = partial(manyhistories.run, engine=used, cluster=cluster)
         if follow:
-            from ..judging import followedhistories
-
-            def judge_files(files: JudgingJob) -> Summary:
-                return manyhistories.run(files, engine or "local", cluster)
-
-            verdict = followedhistories.follow(job, judge_files, manyhistories.render_new, interval or 1)
+            verdict = followedhistories.follow(job, judge_files, manyhistories.render_new, interval or INTERVAL)
         else:
-            verdict = manyhistories.run(job, engine or "local", cluster)
+            verdict = judge_files(job)
         code = manyhistories.code_of(verdict)
         if target is not None:
             append(target, folder, verdict, own.rules, monotonic() - began, code)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from rocketproof_traces.bulk.kinds import BROKEN, UNREADABLE
 from rocketproof_traces.bulk.results import Summary
-from rocketproof_traces.bulk.tables import BROKEN, UNREADABLE
 from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.common.pools import cores
 from rocketproof_traces.spark.cluster import SparkCluster
@@ -38,9 +38,9 @@ def render_new(summary: Summary, before: Summary | None) -> None:
     """Print how many histories are judged, and the findings that a round has added."""
     page = Page()
     here = f"{Path.cwd()}/"
-    known = [] if before is None else before.findings
+    known = set() if before is None else set(map(repr, before.findings))  # a dictionary has no hash, and following may find many
     page.line(_by_verdict(summary.histories, "history", "histories"))
-    new = [finding for finding in summary.findings if finding not in known]
+    new = [finding for finding in summary.findings if repr(finding) not in known]
     for finding in new[:SHOWN]:
         page.wrapped(_finding(finding).replace(here, ""), "bold red")
     if len(new) > SHOWN:

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from rocketproof_traces.bulk.kinds import BROKEN, UNREADABLE
 
+from ..reports import recurring
 from ..reports.exitcode import exit_code
+from ..reports.recurring import EXPLAINED, SPECIFICATION
 from ..reports.results import Outcome, Result, Run, SourcePlace, first_line, lines
-from ..reports.tableruns import EXPLAINED, SPECIFICATION
 
 COMMAND: Final = "judge"
 _KINDS: Final = ({"verdict", "parts", "findings", "unknown"}, {"cases", "unexplained"}, {"histories", "findings", "verdicts"})
@@ -61,15 +62,15 @@ def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
             unexplained_results.append(result_of(finding, profile))
     yield from unexplained_results
     for text in data.get("unknown", ()):
-        yield Result(SPECIFICATION, EXPLAINED, "undecided", "unknown", "explained", profile, about=first_line(text), message=text)
+        yield recurring.undecided(profile, text)
     histories: dict[str, list[Mapping[str, Any]]] = {}
     for row in data.get("verdicts", ()):  # of the parts of many histories
         histories.setdefault(str(row["history"]), []).append(row)
     for history, parts in histories.items():
         if all(row["verdict"] == "ok" for row in parts):
-            yield _explained(profile, history, sum(row["explained"] for row in parts))
+            yield recurring.explained(profile, history, sum(row["explained"] for row in parts))
     if "verdicts" not in data and not unexplained_results and not data.get("unknown"):
-        yield _explained(profile, "", data["explained"])
+        yield recurring.explained(profile, "", data["explained"])
 
 
 def result_of(finding: Mapping[str, Any], profile: str) -> Result:
@@ -103,10 +104,6 @@ def _of_rule(finding: Mapping[str, Any], profile: str) -> Result:
         finding["rule"], finding["sentence"], "ok" if is_note else "differs", "violated", "holds", profile,
         about=about, message=message, properties={"severity": finding["severity"]},
     )  # fmt: skip
-
-
-def _explained(profile: str, about: str, answers: int) -> Result:
-    return Result(SPECIFICATION, EXPLAINED, "ok", "explained", "explained", profile, about=about, message=f"{answers:,} answers explained")
 
 
 def _refusal(row: Mapping[str, Any]) -> str:

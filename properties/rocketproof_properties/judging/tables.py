@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rocketproof_traces.audit.rules import Rule
+from rocketproof_traces.bulk.kinds import BROKEN
 from rocketproof_traces.bulk.results import FolderResults, Summary, combined
-from rocketproof_traces.bulk.tables import BROKEN
 
-from ..reports.tableruns import EXPLAINED, SPECIFICATION
+from ..reports.recurring import EXPLAINED, SPECIFICATION
 from ..reports.tables import NO_PLACE, TableTarget, run_row
 from . import results
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from . import tables
+from . import recurring, tables
 from .choices import InputError
+from .recurring import SPECIFICATION
 from .results import Outcome, Result, Run, first_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-SPECIFICATION: Final = "specification"
-"""The rule of a judge's findings that are not about a user's rule."""
-EXPLAINED: Final = "the specification explains what the clients saw"
 
 
 def is_tables(path: Path) -> bool:
@@ -82,10 +79,9 @@ def _held(run: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> Itera
     sentences = {row["rule"]: row["sentence"] for row in metrics}
     for rule, count in violated.items():
         if not count:
-            yield Result(rule, sentences[rule], "undecided" if run["stopped"] else "ok", "holds", "holds", run["profile"])
+            yield recurring.unbroken(rule, sentences[rule], run["profile"], stopped=run["stopped"])
     for problem in dict.fromkeys(row["problem"] for row in metrics if row["problem"]):
-        sentence = "the whole store can be read"
-        yield Result("audit", sentence, "error", "not audited", profile=run["profile"], about=problem, message=problem)
+        yield recurring.not_audited(run["profile"], problem)
 
 
 def _verdicts(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
@@ -94,9 +90,7 @@ def _verdicts(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
     for row in verdicts:
         histories.setdefault(row["history"], []).append(row)
         if row["unknown"]:
-            about, message = first_line(row["unknown"]), row["unknown"]
-            yield Result(SPECIFICATION, EXPLAINED, "undecided", "unknown", "explained", row["profile"], about=about, message=message)
+            yield recurring.undecided(row["profile"], row["unknown"])
     for history, rows in histories.items():
         if all(row["verdict"] == "ok" for row in rows):
-            message = f"{sum(row['explained'] for row in rows):,} answers explained"
-            yield Result(SPECIFICATION, EXPLAINED, "ok", "explained", "explained", rows[0]["profile"], about=history, message=message)
+            yield recurring.explained(rows[0]["profile"], history, sum(row["explained"] for row in rows))

@@ -31,11 +31,12 @@ from .rules import Rule
 from .segment import audit_task
 from .store import StoreFolder
 from .task import LogRange, Segment, failed_segment
+from .vocabulary import MARKS
 from .work import log_ranges
 
 ROUND_SIZE = 1 << 30
 """Bytes that a round reads from all stores."""
-_KNOWN = frozenset({*COLUMNS, "topicClass", "realClass", "retryClass", "realSame", "falselyCompressed"})
+_KNOWN = frozenset({*COLUMNS, "topicClass", "realClass", "retryClass", "realSame", "falselyCompressed", MARKS})
 _KINDS = frozenset({"record", "log", "line", "damage"})
 
 
@@ -141,7 +142,7 @@ class LogFollower:
         known = {store: self.checkpoint.stores.get(store, Followed()) for store in stores}
         positions = {store: followed.position for store, followed in known.items()}
         found, failed = growths(stores, positions, self.size, RANGE_SIZE, hosts_by_flag=self.plan.hosts_by_flag)
-        done = Round(problems={store: str(problem) for store, problem in failed.items()}, more=any(grown.more for grown in found.values()))
+        done = Round(problems={store: str(problem) for store, problem in failed.items()})
         self.lost |= {store: error for store, error in failed.items() if isinstance(error, Rewritten)}
         self.unfinished = {store: grown.position.offset for store, grown in found.items() if grown.unfinished}
         changed: dict[str, Followed] = {}
@@ -151,6 +152,7 @@ class LogFollower:
                 done.problems[store] = error  # its position stays, so the next round reads it again or finds that it was deleted
                 continue
             changed[store] = self._merged(store, known[store], found[store], segments, done)
+        done.more = any(found[store].more for store in changed)
         if changed:
             self.checkpoint.commit(changed, done.findings)
         return done

@@ -241,6 +241,10 @@ class RowText:
     def __ne__(self, text: object) -> Expr:  # type: ignore[override]  # a term
         return ~self._is(text, _user())
 
+    def __repr__(self) -> str:
+        """Return the name of the field, for errors about its use."""
+        return self._name
+
     def __bool__(self) -> bool:
         raise ModelError(f"{self._name} has no truth value", f"compare it: {self._name} == 'a text'", _user())
 

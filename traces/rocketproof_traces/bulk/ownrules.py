@@ -7,19 +7,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from ..audit.own import OwnRules
-from ..audit.programs import Decider
 from ..audit.rules import chosen
 from ..audit.vocabulary import MARKS, HistoryState
 from ..history import Moment
 from ..history.exchanges import CallEvents
 from ..stored.facts import LIMIT
 from .tables import VERDICTS, broken_row
+
+if TYPE_CHECKING:
+    from ..audit.programs import Decider
 
 KEPT: Final = 100
 """At most this number of findings of a rule is kept for each history. All are counted."""
@@ -45,6 +47,8 @@ class ExchangeMoment(Moment, Protocol):
 @lru_cache(maxsize=8)
 def _decider(own: OwnRules, over: str) -> Decider:
     """Return the compiled rules over a kind of rows, compiled once per process."""
+    from ..audit.programs import Decider  # loads a compiler, which a judge without such rules does not need
+
     return Decider(chosen(own.rules, over), over, {})
 
 

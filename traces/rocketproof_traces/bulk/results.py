@@ -21,7 +21,7 @@ from rocketproof_protocol.numbers import java_long
 from ..common.errors import TraceError
 from ..common.outcomes import JudgingOutcome, all_of
 from .cache import place, written
-from .tables import FINDINGS, JSON_COLUMNS, UNREADABLE, VERDICTS
+from .tables import FINDINGS, JSON_COLUMNS, VERDICTS
 
 DONE = "_SUCCESS"
 _NAME = "batch-"
@@ -175,4 +175,4 @@ def _count(summary: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> N
     summary.rows.append({name: row[name] for name in kept} | {"out_of_reach": json.loads(row["outOfReach"])})
 
 
-__all__ = ["DONE", "UNREADABLE", "FolderResults", "Summary", "combined"]
+__all__ = ["DONE", "FolderResults", "Summary", "combined"]

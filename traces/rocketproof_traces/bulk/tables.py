@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from rocketproof_protocol.numbers import whole_number
 
-from ..audit.programs import ViolatingRow
 from ..checker.findings import UnexplainedEvent
 from ..checker.partition import default_of
 from ..history import Event
 from ..history.exchanges import addressee
 from .kinds import BROKEN, UNEXPLAINED, UNREADABLE
+
+if TYPE_CHECKING:
+    from ..audit.programs import ViolatingRow
 
 EVENTS = pa.schema(
     [
@@ -196,13 +198,10 @@ def verdict_row(history: str, part: str | None, verdict: str, **more: Any) -> di
 
 
 __all__ = [
-    "BROKEN",
     "CALLS",
     "EVENTS",
     "FINDINGS",
     "JSON_COLUMNS",
-    "UNEXPLAINED",
-    "UNREADABLE",
     "VERDICTS",
     "broken_row",
     "event_row",

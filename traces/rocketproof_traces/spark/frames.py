@@ -108,15 +108,15 @@ def _frame(spark: SparkSession, name: str, paths: Paths, columns: Iterable[str],
     frame = reader.load([os.fspath(path) for path in given])
     # The same conditions again, so that a plan shows which filters the reader applies. Spark does not apply them itself.
     named = [clause for clause in clauses if clause.column in chosen]
-    return frame.where(reduce(and_, map(_condition, named))) if named else frame
+    return frame.where(reduce(and_, (_condition(described, clause) for clause in named))) if named else frame
 
 
-def _condition(clause: Clause) -> Column:
-    """Return a clause as a condition of Spark."""
+def _condition(of_frame: StoreTable, clause: Clause) -> Column:
+    """Return a clause about a table as a condition of Spark."""
     from pyspark.sql import functions
 
     def literal(value: Any) -> Any:
-        return functions.timestamp_micros(functions.lit(value)) if FRAME_TYPES[clause.column] == TIME else value
+        return functions.timestamp_micros(functions.lit(value)) if of_frame.columns[clause.column] == TIME else value
 
     column, value = functions.col(clause.column), clause.value
     match clause.operator:
@@ -133,7 +133,6 @@ def _condition(clause: Clause) -> Column:
             return compared
 
 
-FRAME_TYPES: Final = {name: type_ for each in FRAMES.values() for name, type_ in each.columns.items()}
 _TYPES: Final = {INT: "int", LONG: "bigint", TEXT: "string", BYTES: "binary", TRUTH: "boolean", TIME: "timestamp", TEXTS: "map of strings"}
 _OPERATORS: Final = {frozenset(): "", PRESENCE: "`IS [NOT] NULL`", OF_NAMES: "names", OF_NUMBERS: "numbers"}
 

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql import datasource as api
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
@@ -30,8 +29,8 @@ from ..stored.paths import absolute
 from .failures import one_line
 from .tables import commitlog, consumequeue, histories, index, topics
 from .tables.clauses import Clause, Clauses, Operator
-from .tables.filters import EPOCH, clauses_of, is_implied
-from .tables.table import PART_SIZE, TIME, StoreTable
+from .tables.filters import clauses_of, comparable, is_implied
+from .tables.table import PART_SIZE, StoreTable, renamed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -208,8 +207,7 @@ class StoreReader(api.DataSourceReader):
     def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:  # Spark's own partition, if the table has none
             return
-        for batch in self.table.read(partition.value, self.columns, self.clauses):
-            yield batch if batch.schema.names == self.names else batch.rename_columns(list(self.names))
+        yield from renamed(self.table.read(partition.value, self.columns, self.clauses), self.names)
 
 
 def clause_of(filter_: api.Filter, table: StoreTable) -> Clause | None:
@@ -223,21 +221,12 @@ def clause_of(filter_: api.Filter, table: StoreTable) -> Clause | None:
         return None
     value = getattr(filter_, "value", None)
     if operator == "among":
-        values = [_plain(each, table, column) for each in value or () if each is not None]
+        values = [comparable(table, column, each) for each in value or () if each is not None]
         return None if None in values else Clause(column, operator, tuple(values))
     if operator in ("absent", "present"):
         return Clause(column, operator)
-    literal = _plain(value, table, column)
+    literal = comparable(table, column, value)
     return None if literal is None else Clause(column, operator, literal)
-
-
-def _plain(value: Any, table: StoreTable, column: str) -> int | str | None:
-    """Return a literal as the table compares it (times in microseconds), None if its type differs from the column's."""
-    kind = table.columns[column]
-    if kind == TIME:
-        return (value - EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) and value.tzinfo is not None else None
-    wanted = str if str(kind) == "string" else int
-    return value if isinstance(value, wanted) and not isinstance(value, bool) else None
 
 
 def register(spark: SparkSession) -> None:

@@ -18,6 +18,7 @@ from ..stored.growing import Growth, LogPosition, end_of, growths, ranges_of
 from ..stored.segments import log_files
 from .failures import one_line
 from .tables.commitlog import TABLE, LogPart
+from .tables.table import renamed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,8 +95,7 @@ class LogStreamReader(api.DataSourceStreamReader, SupportsTriggerAvailableNow):
             batches = TABLE.row_batch(row, self.columns, ())
         else:
             batches = TABLE.read(part, self.columns, ())
-        for batch in batches:
-            yield batch if batch.schema.names == self.names else batch.rename_columns(list(self.names))
+        yield from renamed(batches, self.names)
 
 
 def _offset(grown: Growth) -> dict[str, Any]:

@@ -150,8 +150,9 @@ def growths(
     for folder in folders:
         grow(folder, share)
     for folder in [folder for folder, grown in found.items() if grown.more]:
-        if rest > 0:
-            grow(folder, found[folder].size + rest)
+        most = found[folder].size + rest
+        if rest > 0 and most > share:  # others left something, so it is worth reading again
+            grow(folder, most)
     return {folder: grown for folder, grown in found.items() if folder not in failed}, failed
 
 

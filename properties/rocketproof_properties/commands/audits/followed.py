@@ -16,11 +16,3 @@ def checkpoint_of(of_whole_stores: Mapping[str, object], checkpoint: Path | None
     if checkpoint is None:
         raise InputError("--follow without --checkpoint; give the folder that keeps findings and positions")
     return checkpoint
-
-
-def without_follow(checkpoint: Path | None, *, once: bool, interval: float | None) -> Path:
-    """Raise InputError for an option of --follow that is given without it."""
-    for name, value in (("checkpoint", checkpoint), ("once", once), ("interval", interval)):
-        if value:
-            raise InputError(f"--{name} without --follow; add --follow, or leave it out")
-    return Path()

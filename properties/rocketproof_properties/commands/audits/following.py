@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from rocketproof_model import interrupts
 from rocketproof_traces.audit.checkpoint import Checkpoint
@@ -19,11 +18,8 @@ from rocketproof_traces.common.pools import WorkerPool
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from ...reports.output import Page, counted
-from .show import MARK, SOME, STYLE, place_of
+from .show import MARK, SOME, STYLE, where_and_what
 from .thresholds import Thresholds
-
-INTERVAL: Final = 1.0
-"""Seconds between two looks at the stores, unless the user gives another number."""
 
 
 @dataclass
@@ -71,7 +67,8 @@ def follow(
     """Judge what the stores have and gain, until Ctrl-C or, with `once`, until everything is judged. Raises TraceError."""
     if not followed_rules(plan)[0]:
         raise InputError(f"--follow with --property {plan.only[0]}: its rules need the whole store; audit it without --follow")
-    settings = {"profile": profile, "property": list(plan.only), "setting": [list(each) for each in plan.settings]}
+    given = [list(each) for each in plan.settings]
+    settings = {"profile": profile, "property": list(plan.only), "setting": given, "file of rules": plan.own.text}
     page = Page()
     with Checkpoint(folder, settings) as checkpoint:
         follower = LogFollower(plan, stores, checkpoint)
@@ -84,10 +81,11 @@ def follow(
                     raise InputError(next(iter(done.problems.values())))
                 _print_round(done, outcome.problems, page)
                 outcome.problems = {**{store: str(error) for store, error in follower.lost.items()}, **done.problems}
-                if once and not done.more:
+                if done.more:
+                    continue
+                if once:
                     break
-                if not done.more:
-                    interrupts.pause(interval)
+                interrupts.pause(interval)
         except KeyboardInterrupt:
             interrupts.heard()
             outcome.stopped = True
@@ -117,8 +115,7 @@ def _print_round(done: Round, known: Mapping[str, str], page: Page) -> None:
         shown[finding.property] += 1
         if shown[finding.property] <= SOME:
             page.line(f"{MARK[finding.severity]} {finding.property}  {finding.severity}: {finding.reason}", STYLE[finding.severity])
-            where = f"{finding.file} at {finding.offset:,}{place_of(finding)}"
-            page.line(f"    {where}: expected {finding.expected}, found {finding.found}")
+            page.line(f"    {where_and_what(finding)}")
     for id_, number in shown.items():
         if number > SOME:
             page.line(f"    and {number - SOME:,} more of {id_} (the checkpoint has all)")

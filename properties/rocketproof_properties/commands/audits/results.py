@@ -9,6 +9,7 @@ from rocketproof_traces.audit.findings import COLUMNS, AuditFinding
 from rocketproof_traces.audit.rules import Rule
 
 from ...catalogue.stored import stored_rules
+from ...reports import recurring
 from ...reports.exitcode import exit_code
 from ...reports.results import Result, Run, SourcePlace, begun, lines, tool
 from .command import Audited
@@ -47,13 +48,11 @@ def results_of_findings(audited: Audited) -> Iterator[tuple[AuditFinding, Result
 def _results(audited: Audited) -> Iterator[Result]:
     yield from (result for _, result in results_of_findings(audited))
     for problem in audited.problems:
-        yield Result(
-            "audit", "the whole store can be read", "error", "not audited", profile=audited.profile, about=problem, message=problem
-        )
+        yield recurring.not_audited(audited.profile, problem)
     broken = {finding.property for finding in audited.findings}
-    for id_, rule in ((rule.id, rule) for rule in audited.rules):
-        if id_ not in broken:
-            yield Result(id_, rule.claim.sentence, "undecided" if audited.outcome.stopped else "ok", "holds", "holds", audited.profile)
+    for rule in audited.rules:
+        if rule.id not in broken:
+            yield recurring.unbroken(rule.id, rule.claim.sentence, audited.profile, stopped=audited.outcome.stopped)
 
 
 def _finding(finding: AuditFinding, rules: Mapping[str, Rule], profile: str, tolerated: Set[str] = frozenset()) -> Result:

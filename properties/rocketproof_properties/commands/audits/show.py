@@ -90,10 +90,15 @@ def _print_rule(audited: Audited, rule: Rule, findings: list[AuditFinding], page
     page.line(heading, STYLE[rule.severity])
     if findings:
         first, kept = findings[0], f" ({len(findings):,} are kept as findings)" if len(findings) < count else ""
-        page.line(f"    first in {first.file} at {first.offset:,}{place_of(first)}: expected {first.expected}, found {first.found}{kept}")
+        page.line(f"    first in {where_and_what(first)}{kept}")
 
 
-def place_of(finding: AuditFinding) -> str:
+def where_and_what(finding: AuditFinding) -> str:
+    """Return the place of a finding, and its expected and found value."""
+    return f"{finding.file} at {finding.offset:,}{_place(finding)}: expected {finding.expected}, found {finding.found}"
+
+
+def _place(finding: AuditFinding) -> str:
     """Return the topic, queue and offset of a finding, with a leading comma; empty without a topic."""
     if not finding.topic:
         return ""

@@ -25,7 +25,7 @@ OPERATORS: Final[dict[str, Operator]] = {
     "is not null": "present",
 }
 """The operators of filters, as users write them."""
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FORM: Final = 'give [["topic", "=", "orders"]], a list of [column, operator, value]'
 
 
@@ -63,20 +63,30 @@ def _clause(table: StoreTable, place: str, condition: Any) -> Clause:
 
 
 def _value(table: StoreTable, place: str, column: str, value: Any) -> int | str:
-    """Return a value as clauses compare it: times in microseconds."""
+    """Return a value of the option as clauses compare it."""
+    kind = table.columns[column]
+    compared = comparable(table, column, _time(value) if kind == TIME else value)
+    if compared is not None:
+        return compared
+    if kind == TIME:
+        raise TraceError(place, f"{column}: {value!r} is no time with a zone", "give one such as 2026-11-01T00:00:00+00:00")
+    raise TraceError(place, f"{column}: {value!r} is no {'text' if kind == TEXT else 'number'}", "give a value of the column's type")
+
+
+def _time(text: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def comparable(table: StoreTable, column: str, value: Any) -> int | str | None:
+    """Return a Python value as clauses compare it (times in microseconds), None if its type differs from the column's."""
     kind = table.columns[column]
     if kind == TIME:
-        try:
-            time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-        except (TypeError, ValueError):
-            time = None
-        if time is None or time.tzinfo is None:
-            raise TraceError(place, f"{column}: {value!r} is no time with a zone", "give one such as 2026-11-01T00:00:00+00:00")
-        return (time - EPOCH) // timedelta(microseconds=1)
+        return (value - _EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) and value.tzinfo is not None else None
     wanted = str if kind == TEXT else int
-    if not isinstance(value, wanted) or isinstance(value, bool):
-        raise TraceError(place, f"{column}: {value!r} is no {'text' if wanted is str else 'number'}", "give a value of the column's type")
-    return value
+    return value if isinstance(value, wanted) and not isinstance(value, bool) else None
 
 
 def written(conditions: Sequence[Sequence[Any]]) -> str:

@@ -72,6 +72,12 @@ class StoreTable:
         return pa.schema([(name, self.columns[name]) for name in names])
 
 
+def renamed(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield batches with the names that a query gives to their columns."""
+    for batch in batches:
+        yield batch if batch.schema.names == names else batch.rename_columns(list(names))
+
+
 def packed(items: Iterable[Item], size_of: Callable[[Item], int], target_size: int) -> list[tuple[Item, ...]]:
     """Split the items in order into parts.
 

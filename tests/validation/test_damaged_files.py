@@ -88,6 +88,14 @@ def test_only_last_record_of_program_itself_is_damaged() -> None:
     assert end(deployment) == "1"
 
 
+def test_file_is_damaged_after_broker_got_another_name() -> None:
+    deployment, line = started()
+    line.ask(plain("send", topic="A", queue=0))
+    line.ask(plain("configure", line="brokerName=another"))
+    corrupt(deployment)
+    assert end(deployment) == "0"
+
+
 @pytest.fixture
 def performed(tmp_path: Path) -> Callable[[Sequence[Step]], ProgramTrial]:
     def perform_steps(steps: Sequence[Step]) -> ProgramTrial:

@@ -168,6 +168,8 @@ def test_release_needs_libfaketime_for_other_clock(monkeypatch: pytest.MonkeyPat
     assert Capability.SET_CLOCK not in Apache("4.9.4").offers
     with pytest.raises(TargetError, match="libfaketime is not installed; install the Debian package libfaketime"):
         faketime.environment(1)
+    with pytest.raises(TargetError, match="another clock; use served, install libfaketime for apache, or leave the clock out"):
+        SimulatedDeployment(cluster_of(ClusterSettings(), P494)).set_clock("broker-a", 1)
     monkeypatch.setattr(faketime, "library", lambda: Path("/lib/faketime.so"))
     assert Capability.SET_CLOCK in Apache("4.9.4").offers
     assert {"LD_PRELOAD": "/lib/faketime.so", "FAKETIME": "-1.500"}.items() <= faketime.environment(-1500).items()

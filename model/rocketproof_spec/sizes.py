@@ -46,8 +46,8 @@ class Sizes(Part):
     """A log of `places` places. The request's sizes as numbers: `name` and `text` in bytes, both also in characters, and `body`."""
 
     switches = (
-        *("check_names", "check_groups", "limits_name_bytes", "stores_parsed", "limits_record", "throws_large_batch", "hosts_by_flag"),
-        "dispatch_ends",
+        *("check_names", "check_groups", "limits_name_bytes", "stores_parsed", "limits_record", "throws_large_batch"),
+        *("hosts_by_flag", "dispatch_ends"),
     )
 
     def __init__(self, name: str, *, places: int = 4) -> None:
@@ -131,13 +131,7 @@ def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
         ("refuse_group", "BACK-03", "the group has illegal characters", z.check_groups & back & odd & ~many, "illegal group"),
         ("refuse_topic", "BAT-02 STO-02 BACK-16", "the topic has more than 127 characters or bytes", long, ite(back, error, illegal)),
         ("refuse_text", "STO-02", "the properties have more than 32767 characters", ~batch & characters, illegal),
-        (
-            "refuse_batch",
-            "BAT-04",
-            "the batch is too large",
-            batch & large,
-            ite(returned, illegal, error),
-        ),
+        ("refuse_batch", "BAT-04", "the batch is too large", batch & large, ite(returned, illegal, error)),
         ("refuse_bytes", "APP-05", "the properties have more than 32767 bytes", ~batch & size, illegal),
         ("refuse_size", "APP-06", "the record, or the body, is larger than maxMessageSize", large, illegal),
         ("refuse_hosts", "BAT-04", "the records of a batch are shorter than their stored sizes", hosts, error),

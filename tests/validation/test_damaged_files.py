@@ -88,6 +88,14 @@ def test_only_last_record_of_program_itself_is_damaged() -> None:
     assert end(deployment) == "1"
 
 
+def test_file_is_damaged_after_broker_got_another_name() -> None:
+    deployment, line = started()
+    line.ask(plain("send", topic="A", queue=0))
+    line.ask(plain("configure", line="brokerName=another"))
+    corrupt(deployment)
+    assert end(deployment) == "0"
+
+
 @pytest.fixture
 def performed(tmp_path: Path) -> Callable[[Sequence[Step]], ProgramTrial]:
     def perform_steps(steps: Sequence[Step]) -> ProgramTrial:
@@ -160,6 +168,8 @@ def test_release_needs_libfaketime_for_other_clock(monkeypatch: pytest.MonkeyPat
     assert Capability.SET_CLOCK not in Apache("4.9.4").offers
     with pytest.raises(TargetError, match="libfaketime is not installed; install the Debian package libfaketime"):
         faketime.environment(1)
+    with pytest.raises(TargetError, match="another clock; use served, install libfaketime for apache, or leave the clock out"):
+        SimulatedDeployment(cluster_of(ClusterSettings(), P494)).set_clock("broker-a", 1)
     monkeypatch.setattr(faketime, "library", lambda: Path("/lib/faketime.so"))
     assert Capability.SET_CLOCK in Apache("4.9.4").offers
     assert {"LD_PRELOAD": "/lib/faketime.so", "FAKETIME": "-1.500"}.items() <= faketime.environment(-1500).items()

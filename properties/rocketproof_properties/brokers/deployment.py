@@ -136,7 +136,9 @@ class Deployment(ABC):
     def set_clock(self, broker: str, ahead: int) -> None:
         """Set how many milliseconds a broker's clock is ahead of this machine's from its next start on; negative: behind."""
         if ahead:
-            raise TargetError(f"{self.name} cannot start a broker with another clock; use served, or leave the clock out")
+            raise TargetError(
+                f"{self.name} cannot start a broker with another clock; use served, install libfaketime for apache, or leave the clock out"
+            )
 
     def configure(self, broker: str, settings: Mapping[str, str]) -> None:
         """Change settings of a running broker (UPDATE_BROKER_CONFIG, 25)."""

@@ -309,18 +309,13 @@ class SimulatedDeployment(Deployment):
         disk.failing = refuse if full else None
 
     def _do_crash(self, node: Node, power: bool, metadata: Metadata, seed: int) -> None:
-        """Kill the broker's process, or with `power` its machine, and restart it on a disk without faults.
-
-        Files that prevent the start are deleted, as an administrator would do.
-        """
-        name = next(name for name, other in self.cluster.nodes.items() if other is node)
+        """Kill the broker's process, or with `power` its machine, and restart it on a disk without faults."""
         DiskFaults().inject(node, seed)
         if power:
-            self.cluster.power_loss(name, PowerLoss(seed, metadata))
+            self.cluster.power_loss(self._key(node), PowerLoss(seed, metadata))
         else:
-            self.cluster.crash(name, silent=True)
-        while not self.cluster.restart(name):
-            _clear(node.disk)
+            self.cluster.crash(self._key(node), silent=True)
+        self._start(node)
 
     def _do_restart(self, node: Node, settings: Mapping[str, str] | None, clock: int = 0) -> None:
         """Stop the broker gracefully, which persists its tables and offsets, and start it with some settings changed.
@@ -342,10 +337,18 @@ class SimulatedDeployment(Deployment):
             node.running.persist_offsets()
             node.running.persist_delay_offsets()
             self.cluster.scheduler.complete(node.running.store.stop(), "stop")
-        self.cluster.crash(node.name, silent=True)
+        self.cluster.crash(self._key(node), silent=True)
         corrupt(_DiskFolder(node), file, place, how, self.is_mine)
-        while not self.cluster.restart(node.name):
+        self._start(node)
+
+    def _start(self, node: Node) -> None:
+        """Start a broker that has ended. Files that prevent this are deleted, as an administrator would do."""
+        while not self.cluster.restart(self._key(node)):
             _clear(node.disk)
+
+    def _key(self, node: Node) -> str:
+        """Return the cluster's name of a broker. It is not the setting brokerName, which may change and which slaves share."""
+        return next(name for name, other in self.cluster.nodes.items() if other is node)
 
     def _do_faults(self, node: Node, name: str | None, seed: int) -> None:
         """Enable the named faults; without a name, disable all."""

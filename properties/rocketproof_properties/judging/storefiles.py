@@ -6,7 +6,6 @@ Only rules of severity error count: no broker of the profile writes files that b
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import HALF_TOPIC
-from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.rules import Rule
 from rocketproof_traces.common.errors import TraceError
 
@@ -30,6 +28,7 @@ from .known import why_not
 from .verdicts import JudgedProgram, ProgramFinding
 
 if TYPE_CHECKING:
+    from rocketproof_traces.audit.findings import AuditFinding
     from rocketproof_traces.audit.run import AuditOutcome
 
 SOURCE: Final = "the files of the store"
@@ -67,10 +66,7 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     except TraceError:
         return False
     (totals,) = outcome.totals
-    problems = [
-        *totals.problems,
-        *([] if still else [f"the files in {store} go on changing; stop what writes to the broker, and run it again"]),
-    ]
+    problems = [*totals.problems]
     program = Program(0, SOURCE, (), needs)
     path.parent.mkdir(exist_ok=True)
     recording = HistoryRecorder(path, {**origin, "program": program.data(), "broker": broker})
@@ -79,10 +75,13 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     # If clients can send to the half topic by its name, its records are not all half messages.
     named = HALF_TOPIC not in PROFILES[profile].forbidden
     left_out = {id_ for id_ in ids if (loses and id_ == "INV-06.stored") or (named and id_.startswith("TRX-"))}
-    counts = {id_: totals.counts.get(id_, 0) if still else 0 for id_ in ids if id_ not in left_out}
+    counts = {id_: totals.counts.get(id_, 0) for id_ in ids if id_ not in left_out}
     rebuilt = [row for row in totals.findings if row.property in _ANEW and row.topic in origin.get("anew", ())]
-    for finding in rebuilt if still else ():
+    for finding in rebuilt:
         counts[finding.property] -= 1
+    if not still:
+        counts = dict.fromkeys(counts, 0)
+        problems.append(f"the files in {store} go on changing; stop what writes to the broker, and run it again")
     fields = {rule.id: rule.field for rule in rules()}
     sentences = {
         finding.property: f"{finding.file} at {finding.offset:,}: "
@@ -100,19 +99,17 @@ def _settled(audited: Callable[[], AuditOutcome]) -> tuple[AuditOutcome, bool]:
 
     Raises KeyboardInterrupt for an audit that was stopped.
     """
-    before: tuple[Mapping[str, int], list[AuditFinding]] | None = None
-    for number in itertools.count(1):
+    found: list[tuple[Mapping[str, int], list[AuditFinding]]] = []
+    while True:
         outcome = audited()
         if outcome.stopped:
             raise KeyboardInterrupt
         (totals,) = outcome.totals
-        found = totals.counts, sorted(totals.findings)
-        still = not any(totals.counts.values()) or found == before
-        if still or number == _AUDITS:
+        found.append((totals.counts, sorted(totals.findings)))
+        still = not any(totals.counts.values()) or found[-1:] == found[-2:-1]
+        if still or len(found) == _AUDITS:
             return outcome, still
-        before = found
         interrupts.pause(_STILL)
-    raise AssertionError("an endless loop has ended")
 
 
 def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:

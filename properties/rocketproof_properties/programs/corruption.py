@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from rocketproof_protocol.numbers import is_digits, whole_number
 from rocketproof_traces.stored.layout import (
@@ -21,6 +21,8 @@ from rocketproof_traces.stored.layout import (
     SIZE_AT,
 )
 from rocketproof_traces.stored.record import LONGEST_HEAD, Head, head_of, parts_of
+
+from ..reports.choices import known
 
 LOG, QUEUE, CHECKPOINT = "commitlog", "consumequeue", "checkpoint"
 TABLES = TOPICS, GROUPS = "topics.json", "subscriptionGroup.json"
@@ -121,6 +123,13 @@ _OF_FILES: Final[Mapping[tuple[str, str], tuple[str, int]]] = {
 PLACES: Final = (*_OF_RECORD, *_OF_FILES)
 """The files, each with the name of a place in it."""
 FLIP, ZERO = HOWS = ("flip", "zero")
+
+
+def validated(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a change with the `file`, the `place` and `how` as they are known here. Raises InputError."""
+    file = known("file", str(wanted["file"]), dict.fromkeys(of for of, _ in PLACES))
+    place = known(f"place of {file}", str(wanted["place"]), [each for of, each in PLACES if of == file])
+    return {**wanted, "file": file, "place": place, "how": known("change", str(wanted["how"]), HOWS)}
 
 
 def corrupt(files: StoreFiles, file: str, place: str, how: str, is_mine: Callable[[str], bool]) -> CorruptedBytes | None:

@@ -43,13 +43,14 @@ class StepKind:
     """A row of the vocabulary.
 
     `build` makes the request; None if the deployment performs the step itself. `needs`: the capability for it, None if every deployment has
-    it.
+    it. `validated` returns valid arguments, or raises InputError; None if all are valid.
     """
 
     sentence: str
     arguments: Mapping[str, Any]
     build: Callable[..., RecordedCall | None] | None = None
     needs: Capability | None = None
+    validated: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
 
 
 def _request_step(sentence: str, build: Callable[..., RecordedCall | None], needs: Capability | None = None) -> StepKind:
@@ -58,8 +59,14 @@ def _request_step(sentence: str, build: Callable[..., RecordedCall | None], need
     return StepKind(sentence, {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}, build, needs)
 
 
-def _direct_step(sentence: str, needs: Capability | None = None, /, **arguments: Any) -> StepKind:
-    return StepKind(sentence, arguments, None, needs)
+def _direct_step(
+    sentence: str,
+    needs: Capability | None = None,
+    validated: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None,
+    /,
+    **arguments: Any,
+) -> StepKind:
+    return StepKind(sentence, arguments, None, needs, validated)
 
 
 STEPS: Final[Mapping[str, StepKind]] = {
@@ -149,6 +156,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
         "a broker is stopped, or with `kill` killed; the bits at a `place` of one of its files are flipped, or its bytes set to zero; and "
         "the broker starts again. Places of records are those of the log's last record, if it is the program's",
         Capability.RESTART,
+        corruption.validated,
         file=corruption.LOG,
         place="body",
         how=corruption.FLIP,
@@ -185,11 +193,7 @@ def arguments(step: Step) -> dict[str, Any]:
     if unknown:
         raise InputError(f"step {name} has no argument {unknown[0]!r}; it has {', '.join(kind.arguments) or 'none'}")
     values = {**kind.arguments, **{key: value for key, value in wanted.items() if key not in general}}
-    if name == "corrupt":
-        file = known("file", str(values["file"]), dict.fromkeys(of for of, _ in corruption.PLACES))
-        place = known(f"place of {file}", str(values["place"]), [each for of, each in corruption.PLACES if of == file])
-        values |= {"file": file, "place": place, "how": known("change", str(values["how"]), corruption.HOWS)}
-    return values
+    return values if kind.validated is None else kind.validated(values)
 
 
 def request_of(step: Step, context: Context) -> RecordedCall | None:

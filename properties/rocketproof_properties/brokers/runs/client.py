@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from rocketproof_impl.message import parse_properties
@@ -208,8 +209,9 @@ class ProgramClient:
         deployment, settings, clock = self._deployment, wanted.get("settings"), wanted.get("clock", 0)
         kill = name == "crash" or bool(wanted.get("kill"))
         place = {key: wanted[key] for key in ("file", "place", "how")} if name == "corrupt" else None
-        store = None if place is None else StoppedStore(deployment.store(broker))
+        damage = None
         if place is not None:
+            damage = partial(corrupt, StoppedStore(deployment.store(broker)), **place, is_mine=self._context.names.is_mine)
             interrupts.pause(DISPATCHING)  # the last record then has its queue entry
         deployment.set_clock(broker, clock)
         changes = {"settings": settings, "clock": clock, "corrupt": place}
@@ -220,10 +222,10 @@ class ProgramClient:
         self._lines.clear()
         if kill:
             deployment.kill(broker)
-        if store is not None and place is not None:
+        if damage is not None:
             if not kill:
                 deployment.stop(broker)
-            changed = corrupt(store, is_mine=self._context.names.is_mine, **place)
+            changed = damage()
             self._recording.add("info", self.process, CORRUPTED, {} if changed is None else changed._asdict())
         come_back(deployment, broker, settings)
         self._context.restarts[broker] += 1

@@ -66,22 +66,19 @@ def by_sending_time(history: ParsedHistory) -> Sequence[Item]:
 
 
 def newer_backups(history: ParsedHistory) -> Iterator[Sequence[Item]]:
-    """Yield variants in which the backups of damaged tables are as new as the tables, as if these were not damaged.
+    """Return variants in which the backups of damaged tables are as new as the tables, as if these were not damaged.
 
     A backup has the content before the last write (PER-02). How often a broker writes a table after a change is stated by no rule: 4.9.4
     does so more than once.
     """
-    damaged = [
-        at for at, item in enumerate(history.items) if isinstance(item, Event) and item.value.get("corrupt", {}).get("file") in TABLES
-    ]
-    for chosen in itertools.product((False, True), repeat=len(damaged)):
-        whole = {at for at, is_newer in zip(damaged, chosen, strict=True) if is_newer}
-        if whole:
-            yield [_undamaged(item) if at in whole and isinstance(item, Event) else item for at, item in enumerate(history.items)]
+    choices = [(item, *_undamaged_table(item)) for item in history.items]
+    return itertools.islice(itertools.product(*choices), 1, None)  # the first variant is the recorded one
 
 
-def _undamaged(event: Event) -> Event:
-    return replace(event, value={name: value for name, value in event.value.items() if name != "corrupt"})
+def _undamaged_table(item: Exchange | Event) -> Iterator[Event]:
+    """Yield the end of a process without its damage, if that is a table's."""
+    if isinstance(item, Event) and item.value.get("corrupt", {}).get("file") in TABLES:
+        yield replace(item, value={name: value for name, value in item.value.items() if name != "corrupt"})
 
 
 def others_deletions(history: ParsedHistory) -> Iterator[Sequence[Item]]:

@@ -158,24 +158,15 @@ def perform(
     `fresh`: each run has new brokers. `configure`: the target's brokers run already, and their settings may be changed. Raises TargetError,
     InputError.
     """
-    recorded = record(program, target, folder, times=times, fresh=fresh, name_server=name_server, configure=configure, progress=progress)
+    with closing(_runners(program, target, folder, fresh=fresh, name_server=name_server, configure=configure)) as runners:
+        recorded = _recorded(program, runners, folder, times, progress)
     return [read_trial(program, each.history, each.seqs, target.profile, each.stopped) for each in recorded]
 
 
-def record(
-    program: ProgramFile,
-    target: ValidationTarget,
-    folder: Path,
-    *,
-    times: int = 1,
-    fresh: bool = False,
-    name_server: str | None = None,
-    configure: bool = False,
-    progress: Progress = lambda what, done, all_: None,
-) -> list[RecordedTrial]:
+def record(program: ProgramFile, target: ValidationTarget, folder: Path, *, times: int = 1) -> list[RecordedTrial]:
     """Perform the program as `perform` does, without judging the runs."""
-    with closing(_runners(program, target, folder, fresh=fresh, name_server=name_server, configure=configure)) as runners:
-        return _recorded(program, runners, folder, times, progress)
+    with closing(_runners(program, target, folder)) as runners:
+        return _recorded(program, runners, folder, times)
 
 
 def record_together(
@@ -187,7 +178,7 @@ def record_together(
     Raises TargetError if the brokers do not start.
     """
     again: list[ProgramFile] = []
-    with closing(_runners(programs[0], target, folder, fresh=False, name_server=None, configure=False)) as runners:
+    with closing(_runners(programs[0], target, folder)) as runners:
         runner = next(runners)
         with ThreadPoolExecutor(_TOGETHER) as pool:
             recorded = [pool.submit(_recorded, each, repeat(runner), folder, times or each.times) for each in programs]
@@ -218,7 +209,13 @@ def _recorded(
 
 
 def _runners(
-    program: ProgramFile, target: ValidationTarget, folder: Path, *, fresh: bool, name_server: str | None, configure: bool
+    program: ProgramFile,
+    target: ValidationTarget,
+    folder: Path,
+    *,
+    fresh: bool = False,
+    name_server: str | None = None,
+    configure: bool = False,
 ) -> Generator[Runner, None, None]:
     """Yield a runner for each run: the same one, or with `fresh` one with new brokers."""
     started = Capability.START in target.offers

@@ -51,27 +51,25 @@ def model(caches: int = 2, careless: bool = False) -> Model:
         a.guard("shared", (c != d) & (wanted[c] == "to write") & (state[d] == "shared"), "another cache asks to write")
         a.set(state[d], "invalid")
 
+    def serve(a, c, wish, right):
+        a.sends_to(c)
+        a.guard("asked", wanted[c] == wish, f"the cache asks {wish}")
+        a.guard("no owner", owner.is_none, "no cache may write")
+        a.set(copy[c], data)
+        a.set(state[c], right)
+        a.set(wanted[c], "nothing")
+
     @m.action(part="memory", c=Cache, fair="strong")
     def serve_read(a, c):
         """The memory gives a cache a copy."""
-        a.sends_to(c)
-        a.guard("asked", wanted[c] == "to read", "the cache asks to read")
-        a.guard("no owner", owner.is_none, "no cache may write")
-        a.set(copy[c], data)
-        a.set(state[c], "shared")
-        a.set(wanted[c], "nothing")
+        serve(a, c, "to read", "shared")
 
     @m.action(part="memory", c=Cache, fair="strong")
     def serve_write(a, c):
         """The memory gives a cache the only copy."""
-        a.sends_to(c)
-        a.guard("asked", wanted[c] == "to write", "the cache asks to write")
-        a.guard("no owner", owner.is_none, "no cache may write")
+        serve(a, c, "to write", "modified")
         if not careless:
             a.guard("alone", alone(c), "no other cache has a copy")
-        a.set(copy[c], data)
-        a.set(state[c], "modified")
-        a.set(wanted[c], "nothing")
         a.set(owner, c)
 
     @m.action(c=Cache, d=Int(0, 1))

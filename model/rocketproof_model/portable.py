@@ -41,7 +41,7 @@ def portable(instance: Instance, claim: Property, parts: Iterable[IndexType | st
     """
     model, rows = instance.model, _Rows(instance)
     for action in model.actions:
-        action.count  # noqa: B018  (raises ModelError)
+        _ = action.count  # raises ModelError if a page could not try all instances
         for name, type_ in action.parameters.items():
             _exact(type_, f"parameter {name} of action {action.name}", action.place)
     for variable in model.variables:

@@ -18,7 +18,8 @@ import pytest
 
 from rocketproof_model import EvaluationError, Expr, Instance, Property
 from rocketproof_model.interpreter import Environment, State, evaluate, initials
-from rocketproof_model.language.reading import ReadingError, of_step, read
+from rocketproof_model.language import walk
+from rocketproof_model.language.reading import ReadingError, read
 from rocketproof_model.result import Move, Witness
 from rocketproof_traces.common.refusal import refusal_of
 from rocketproof_traces.explorer.document import of_witness, truth_view
@@ -74,7 +75,7 @@ class Page:
 
 def document(instance: Instance, claim: Property, state: State) -> dict[str, Any]:
     """Return a document as a page has it, of a walk that only begins."""
-    return json.loads(json.dumps(of_witness(Witness(instance, claim, (), (state,)))))
+    return of_witness(Witness(instance, claim, (), (state,)))
 
 
 def same_states(page: Page, instance: Instance, claim: Property, states: Sequence[State], *, rows: bool = True) -> None:
@@ -124,7 +125,7 @@ def same_expressions(page: Page, instance: Instance, states: Sequence[State], te
         assert ("error" in said) == (term is None), f"{text!r} is {term}, and the page says {said}"
         if term is None:
             continue
-        steps = of_step(term)
+        steps = any(e.op == "after" for e in walk(term))
         wanted = [_text(term, instance, state, after) for state, after in zip(states, [*states[1:], None], strict=True)]
         assert said == {"type": str(term.type), "values": wanted, "ofStep": steps}, text
     return sum("error" not in said for said in answer)

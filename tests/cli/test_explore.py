@@ -274,6 +274,10 @@ def test_ctrl_c_keeps_live_hazards_found_so_far(rocketproof: Any, monkeypatch: p
     (tmp_path / "file").write_text("")
     done = rocketproof("hazard", "HAZ-12", "--live", "file/live")
     assert (done.code, done.err) == (2, "rocketproof: --live file/live cannot be written (Not a directory); give a folder of your own\n")
+    (tmp_path / "taken" / "index.html").mkdir(parents=True)
+    done = rocketproof("hazard", "HAZ-12", "--live", "taken")
+    assert done.code == 2
+    assert "--live taken/index.html cannot be written (Is a directory)" in done.err
 
 
 def test_a_history_and_a_finding_are_opened(rocketproof: Any, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError, RocketproofError
-from .expr import Expr, Index, bitwise, choose, coerce, compare, const, equal, logical, number, of_sets, some, walk
+from .expr import Expr, Index, bitwise, choose, coerce, compare, const, equal, logical, number, of_sets, some
 from .model import Model
 from .operations import all_of, any_of, implies, java_abs, maximum, minimum, owner, rem, single, without_bits, wrap32
 from .records import Row, after, ite
@@ -475,9 +475,4 @@ def _type_beside(term: Expr, other: Any) -> Type:
     return maybe_of(term.type) if none and not isinstance(term.type, MaybeType) and term.type.size < 2**62 else term.type
 
 
-def of_step(term: Expr) -> bool:
-    """Return whether a term refers to a step, not only to a single state."""
-    return any(e.op == "after" for e in walk(term))
-
-
-__all__ = ["ReadingError", "of_step", "read"]
+__all__ = ["ReadingError", "read"]

@@ -1,6 +1,7 @@
 // Which steps a reader needs to see, and the runs of others that are folded into one line.
 
 import type { ModelView, Property, Step, TraceDocument, Truth } from "./document";
+import { messagesOf } from "./lanes";
 import { split } from "./tree";
 
 export type Why = "start" | "end" | "loop" | "truth" | "property" | "message" | "outside" | "";
@@ -59,14 +60,10 @@ export function reasons(path: Path): Why[] {
     if (!sameTruth(path.truths[k - 1], path.truths[k])) return "truth";
     if (OUTSIDE.test(roles.get(step.action) ?? "")) return "outside";
     if (step.changed.some((slot) => reads[slot])) return "property";
-    if (crosses(step)) return "message";
+    if (messagesOf(step).length) return "message";
     if (k === last) return "end";
     return path.loop !== null && k === path.loop + 1 ? "loop" : "";
   });
-}
-
-export function crosses(step: Step): boolean {
-  return (step.to !== null && step.to !== step.by) || (step.from !== null && step.from !== step.by);
 }
 
 /** The lines, with every run of steps without a reason folded unless one of them is in `open`. */

@@ -11,10 +11,14 @@ export interface Lanes {
 const WIDEST = 92;
 const NARROWEST = 26;
 
+/** The parts, and whoever acts in these steps without being one. */
+export function laneNames(parts: readonly string[], steps: readonly Step[]): string[] {
+  return [...new Set([...parts, ...steps.flatMap(({ by, to, from }) => [by, to ?? "", from ?? ""])])].filter(Boolean);
+}
+
 /** Lanes of the parts, and of whoever acts without being one. `room` is what they may take together, in pixels. */
 export function lanesOf(parts: readonly string[], steps: readonly Step[], room: number): Lanes {
-  const names = [...parts];
-  for (const step of steps) for (const who of [step.by, step.to, step.from]) if (who && !names.includes(who)) names.push(who);
+  const names = laneNames(parts, steps);
   const gap = Math.max(NARROWEST, Math.min(WIDEST, Math.floor(room / Math.max(names.length, 1))));
   return { names, gap, width: gap * names.length };
 }
@@ -24,7 +28,21 @@ export function x(lanes: Lanes, name: string | null): number | null {
   return at < 0 ? null : (at + 0.5) * lanes.gap;
 }
 
-export interface Arrow {
+export interface Message {
+  from: string;
+  to: string;
+  taken: boolean; // it was sent before
+}
+
+/** The messages of a step: the one that the actor takes, and the one that it sends. */
+export function messagesOf({ by, to, from }: Actors): Message[] {
+  const found: Message[] = [];
+  if (from !== null && from !== by) found.push({ from, to: by, taken: true });
+  if (to !== null && to !== by) found.push({ from: by, to, taken: false });
+  return found;
+}
+
+interface Arrow {
   from: number;
   to: number;
   taken: boolean; // an earlier message that is taken now
@@ -37,13 +55,11 @@ export interface Drawing {
 }
 
 export function drawing(lanes: Lanes, actors: Actors): Drawing {
-  const acts = x(lanes, actors.by);
-  const to = x(lanes, actors.to);
-  const from = x(lanes, actors.from);
-  const arrows: Arrow[] = [];
-  if (acts !== null && from !== null && from !== acts) arrows.push({ from, to: acts, taken: true });
-  if (acts !== null && to !== null && to !== acts) arrows.push({ from: acts, to, taken: false });
-  return { acts, other: arrows.some((arrow) => !arrow.taken) ? to : null, arrows };
+  const arrows = messagesOf(actors).flatMap(({ from, to, taken }): Arrow[] => {
+    const [start, end] = [x(lanes, from), x(lanes, to)];
+    return start === null || end === null ? [] : [{ from: start, to: end, taken }];
+  });
+  return { acts: x(lanes, actors.by), other: arrows.find(({ taken }) => !taken)?.to ?? null, arrows };
 }
 
 /** Who acts in a folded run, each once, in the order of the lanes. */

@@ -2,11 +2,10 @@
 // Everything is derived from the owner of each slot and the indices of the variables, so any model has this view.
 
 import { COLOURS } from "./colouring";
-import type { Actors, ModelView, Variable } from "./document";
+import type { ModelView, Variable } from "./document";
+import { hasBit } from "./model/numbers";
 import { split } from "./tree";
-import { namesOf, text, type Names } from "./values";
-
-export type { Names };
+import { namesOf, variableOf, type Names } from "./values";
 
 /** A value with the name it has inside its group, "" for the only one. */
 export interface Cell {
@@ -92,7 +91,7 @@ function grouped<T>(all: readonly T[], key: (one: T) => string): Map<string, T[]
 
 function groupsOf(model: ModelView, names: Names, part: string, slots: readonly number[]): Group[] {
   const all = slots.flatMap((slot) => {
-    const variable = model.variables[model.slots[slot]?.variable ?? -1];
+    const variable = variableOf(model, slot);
     return variable ? [placeOf(variable, slot, part, names)] : [];
   });
   const tables = grouped(all, ({ variable }) => split(variable.name)[0]);
@@ -193,18 +192,11 @@ export function only(group: Group, wanted: (slot: number) => boolean): Group | n
   return { ...group, columns: group.columns.filter((_, k) => kept[k]), rows: rows.map(({ name, slots }) => ({ name, slots: slots.filter((_, k) => kept[k]) })) };
 }
 
-/** The value of a slot as text, with the names of parts. */
-export function valueText(model: ModelView, names: Names, slot: number, code: number): string {
-  const variable = model.variables[model.slots[slot]?.variable ?? -1];
-  return variable ? text(variable.type, code, names) : String(code);
-}
-
 /** What a set gains, keeps and loses in a step, as names of members. */
 export function members(model: ModelView, names: Names, slot: number, before: number, after: number): { name: string; was: boolean; is: boolean }[] | null {
-  const type = model.variables[model.slots[slot]?.variable ?? -1]?.type;
+  const type = variableOf(model, slot)?.type;
   if (type?.sort !== "set") return null;
-  const has = (code: number, k: number): boolean => Math.floor(code / 2 ** k) % 2 === 1; // by division, since a set may have more than 31 elements
-  return (names.get(type.of) ?? []).map((name, k) => ({ name, was: has(before, k), is: has(after, k) })).filter(({ was, is }) => was || is);
+  return (names.get(type.of) ?? []).map((name, k) => ({ name, was: hasBit(before, k), is: hasBit(after, k) })).filter(({ was, is }) => was || is);
 }
 
 /** Positions of a long list's entries that are shown while it is folded: those that changed, and the first others if there is room. */
@@ -217,7 +209,7 @@ export function unfolded(changed: readonly boolean[], most: number): Set<number>
 // Columns
 
 const NARROWEST = 250; // width of a column of boxes in pixels
-export const GAP = 34; // between columns, where arrows run
+const GAP = 34; // between columns, where arrows run
 
 /** Columns of boxes: each kind has columns of its own if there is room, otherwise neighbouring kinds share one. */
 export function columnsOf(boxes: readonly Box[], height: (box: Box) => number, width: number): Box[][] {
@@ -274,20 +266,6 @@ export interface Rect {
   top: number;
   right: number;
   bottom: number;
-}
-
-export interface Arrow {
-  from: string;
-  to: string;
-  taken: boolean; // a message that was sent before
-}
-
-/** The messages of a step: the one that the actor takes, and the one that it sends. */
-export function arrowsOf({ by, to, from }: Actors): Arrow[] {
-  const found: Arrow[] = [];
-  if (from !== null && from !== by) found.push({ from, to: by, taken: true });
-  if (to !== null && to !== by) found.push({ from: by, to, taken: false });
-  return found;
 }
 
 const HEAD = 14; // pixels below the top of a box where its arrows end

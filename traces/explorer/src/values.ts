@@ -1,6 +1,6 @@
 // Codes as text, by the type of what they stand for; elements of an index by the names that the model gives.
 
-import type { ModelView, Type } from "./document";
+import type { ModelView, Type, Variable } from "./document";
 
 export type Names = ReadonlyMap<string, readonly string[]>;
 
@@ -38,9 +38,14 @@ function bits(code: number): number[] {
   return found;
 }
 
+/** The variable that a slot belongs to. */
+export function variableOf(model: ModelView, slot: number): Variable | undefined {
+  return model.variables[model.slots[slot]?.variable ?? -1];
+}
+
 /** The text of one slot's value in a state. */
 export function slotText(model: ModelView, names: Names, slot: number, code: number): string {
-  const variable = model.variables[model.slots[slot]?.variable ?? -1];
+  const variable = variableOf(model, slot);
   return variable ? text(variable.type, code, names) : String(code);
 }
 

@@ -23,6 +23,7 @@ export class Walker {
   /** The model, by which steps are taken; or the reason why this page cannot. */
   readonly model: Model | string;
   private readonly whys = new WeakMap<Path, Why[]>();
+  private readonly lives = new WeakMap<Path, ReadonlySet<number>>();
 
   constructor(
     readonly trace: TraceDocument,
@@ -78,9 +79,7 @@ export class Walker {
   }
 
   why(path = this.path): Why[] {
-    let known = this.whys.get(path);
-    if (!known) this.whys.set(path, (known = reasons({ ...path, model: this.trace.model, property: this.trace.property })));
-    return known;
+    return kept(this.whys, path, () => reasons({ ...path, model: this.trace.model, property: this.trace.property }));
   }
 
   lines(): Line[] {
@@ -96,8 +95,9 @@ export class Walker {
     return [...before, { sort: "fold", from: loop + 1, to: states.length - 1 }];
   }
 
-  lively(): Set<number> {
-    return lively(this.path.states);
+  lively(): ReadonlySet<number> {
+    const { path } = this;
+    return kept(this.lives, path, () => lively(path.states));
   }
 
   // Going
@@ -212,8 +212,7 @@ export class Walker {
   /** The walk after one more step. Throws an error of one line if the page cannot take steps. */
   private after(walk: Walk, choice: Choice): Walk {
     const { states, truths } = currentPath(walk);
-    const word = truths.slice(0, walk.at + 1).findLast((truth) => truth.word !== "no value")?.word ?? "";
-    return branches.follow(walk, choice, this.steps().truthAfter(states[walk.at] ?? [], choice, word));
+    return branches.follow(walk, choice, this.steps().truthAfter(states[walk.at] ?? [], choice, truths.slice(0, walk.at + 1)));
   }
 
   private steps(): Model {
@@ -387,6 +386,13 @@ export class Walker {
     }
     return now.current === 0 ? now : branches.keep(now, branch.name);
   }
+}
+
+/** What is known of a path, or made now and known from then on. A path never changes. */
+function kept<T>(known: WeakMap<Path, T>, path: Path, make: () => T): T {
+  let value = known.get(path);
+  if (value === undefined) known.set(path, (value = make()));
+  return value;
 }
 
 export function textOf(error: unknown): string {

@@ -2,18 +2,17 @@
 // with the interpreter. Node runs this file as it is, without a build.
 
 import { createInterface } from "node:readline";
-import type { TraceDocument } from "../src/document";
+import type { TraceDocument, Truth } from "../src/document";
 import { optionsOf } from "../src/model/choices.ts";
-import { evaluate, NoValue, type State } from "../src/model/evaluate.ts";
-import { attempts, environment, formulasOf } from "../src/model/interpreter.ts";
+import { evaluate, NoValue, type Environment, type State } from "../src/model/evaluate.ts";
+import { attempts, environment } from "../src/model/interpreter.ts";
 import { programOf, type Program, type ProgramRow } from "../src/model/program.ts";
 import { evaluated } from "../src/model/expressions.ts";
 import { ReadingError } from "../src/model/mistakes.ts";
 import { Reader } from "../src/model/read.ts";
-import { truthOf } from "../src/model/truth.ts";
+import { lastWord, truthOf } from "../src/model/truth.ts";
 import type { Code } from "../src/model/numbers.ts";
 import type { Term } from "../src/model/terms.ts";
-import type { Environment } from "../src/model/evaluate.ts";
 
 interface Question {
   document: TraceDocument;
@@ -37,7 +36,7 @@ function valuesAlong(program: Program, reader: Reader, text: string, states: num
   try {
     return evaluated(program, reader.read(text), states);
   } catch (error) {
-    if (error instanceof ReadingError) return { error: error.message, column: error.column };
+    if (error instanceof ReadingError) return { error: error.message };
     throw error;
   }
 }
@@ -61,20 +60,20 @@ function inState(program: Program, state: State, rows: boolean): unknown {
     after,
     error,
   }));
-  const formulas = formulasOf(program.claim).map((term) => valueOf(term, environment(program, state)));
+  const { formula, hold, goal } = program.claim;
+  const formulas = [formula, hold, goal].filter((term) => term !== null).map((term) => valueOf(term, environment(program, state)));
   return { instances, formulas, ...(rows ? optionsOf(program, state) : {}) };
 }
 
-function truthsOf(program: Program, document: TraceDocument): unknown[] {
-  let word = "";
-  return document.states.map((state, k) => {
+function truthsOf(program: Program, document: TraceDocument): Truth[] {
+  const truths: Truth[] = [];
+  document.states.forEach((state, k) => {
     const step = document.steps[k - 1];
     const action = program.actions.find(({ name }) => name === step?.action);
-    const before = step && action ? { state: document.states[k - 1] as number[], action, args: step.args, word } : null;
-    const truth = truthOf(program, state, before);
-    if (truth.word !== "no value") word = truth.word;
-    return truth;
+    const before = step && action ? { state: document.states[k - 1] as number[], action, args: step.args, word: lastWord(truths) } : null;
+    truths.push(truthOf(program, state, before));
   });
+  return truths;
 }
 
 for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(answer(JSON.parse(line) as Question)));

@@ -8,15 +8,15 @@ import { colouring, COLOURS } from "../src/colouring";
 import { sidesOf } from "../src/compare";
 import { checkDocument, readDocument, type Choice, type Step, type Truth } from "../src/document";
 import { foldText, lineOf, lines, nextReason, readSlots, reasons, runOf } from "../src/folding";
-import { drawing, lanesOf } from "../src/lanes";
+import { drawing, lanesOf, messagesOf } from "../src/lanes";
 import { layout, pathTo } from "../src/layout";
 import { readRequest, requestText } from "../src/opened";
 import { fragment, operationFragment, placeOf, readOperation, readPlace } from "../src/place";
 import { found, readQuery } from "../src/search";
-import { arrowsOf, columnsOf, members, only, route, systemOf, unfolded, valueText, type Box, type Group } from "../src/system";
+import { columnsOf, members, only, route, systemOf, unfolded, type Box, type Group } from "../src/system";
 import { timelineOf } from "../src/timeline";
 import { changedRows, lively, treeOf } from "../src/tree";
-import { namesOf, text } from "../src/values";
+import { namesOf, slotText, text } from "../src/values";
 import { widthsOf } from "../src/widths";
 import { history, SYSTEM, trace } from "./example";
 
@@ -237,7 +237,7 @@ test("a part has a box with its values, and kinds stand in the order of the lane
   assert.deepEqual(hub.groups[0], { sort: "members", title: "live", sentence: "", cells: [{ slot: 10, name: "Node 0" }, { slot: 11, name: "Node 1" }] });
   assert.deepEqual(hub.groups[1], { sort: "sequence", title: "inbox", sentence: "", length: 12, items: [[{ slot: 13, name: "" }], [{ slot: 14, name: "" }]] });
   assert.deepEqual(shared.groups[0], { sort: "values", title: "", sentence: "", cells: [{ slot: 15, name: "seen" }, { slot: 16, name: "crashes" }] });
-  assert.equal(valueText(SYSTEM, readable, 13, 1), "Node 1", "an element without a name is called by its index");
+  assert.equal(slotText(SYSTEM, readable, 13, 1), "Node 1", "an element without a name is called by its index");
   assert.deepEqual(members(SYSTEM, readable, 15, 1, 2), [{ name: "Node 0", was: true, is: false }, { name: "Node 1", was: false, is: true }]);
   assert.equal(members(SYSTEM, readable, 13, 0, 1), null);
   assert.equal(systemOf(SYSTEM, ["hub", "system"]).boxes.at(-1)?.name, "system", "variables without a part belong to the actor without a name");
@@ -277,8 +277,8 @@ test("an arrow leaves the actor and runs beside and above the boxes, never over 
       }
     }
   }
-  assert.deepEqual(arrowsOf({ by: "b", to: "c", from: "a" }), [{ from: "a", to: "b", taken: true }, { from: "b", to: "c", taken: false }]);
-  assert.deepEqual(arrowsOf({ by: "b", to: "b", from: null }), []);
+  assert.deepEqual(messagesOf({ by: "b", to: "c", from: "a" }), [{ from: "a", to: "b", taken: true }, { from: "b", to: "c", taken: false }]);
+  assert.deepEqual(messagesOf({ by: "b", to: "b", from: null }), []);
 });
 
 test("a property reads the elements that it names, otherwise the columns, otherwise all of a table", () => {

@@ -73,7 +73,7 @@ class Guarded:
             return _refused(401, "the token is missing or wrong; open the address that `rocketproof explore` printed")
         size = headers.get("content-length", "0")
         if (length := java_long(size)) is None or not 0 <= length <= LARGEST:
-            return _refused(413, f"the request is larger than {LARGEST // 2**20} MiB; ask about fewer states")
+            return _refused(413, f"the request is larger than {LARGEST // 2**20} MiB; ask what the page asks")
         if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return _refused(415, "the request is no JSON; send Content-Type: application/json")
         return None

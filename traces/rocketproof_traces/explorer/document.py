@@ -12,7 +12,7 @@ from typing import Any
 
 from rocketproof_model.result import Witness
 
-from ..witness.parts import Acting, acting
+from ..witness.parts import acting
 from ..witness.sentences import step_sentence
 from ..witness.show import witness_view
 from ..witness.truth import NO_VALUE, NOT_YET, Truth, waits
@@ -78,12 +78,10 @@ def _step(witness: Witness, k: int) -> dict[str, Any]:
         "label": action.label(move.args),
         "sentence": step_sentence(witness.instance, before, action, move.args, who),
         "changed": [slot for slot, (x, y) in enumerate(zip(before, after, strict=True)) if x != y],
-        **_actors(who),
+        "by": who.by,
+        "to": who.to,
+        "from": who.source,
     }
-
-
-def _actors(who: Acting) -> dict[str, str | None]:
-    return {"by": who.by, "to": who.to, "from": who.source}
 
 
 def truth_view(property_truth: Truth, *, looping: bool = False) -> dict[str, Any]:

@@ -56,9 +56,11 @@ def truths(witness: Witness) -> list[Truth]:
 
 
 def _word(instance: Instance, claim: Property, before: Before | None, state: State, last: str) -> str:
-    if claim.kind == "lemma" or (claim.kind == "step" and before is None):
+    if claim.kind == "lemma":
         return ""
-    if claim.kind == "step" and before is not None:
+    if claim.kind == "step":
+        if before is None:
+            return ""
         return "holds" if holds(instance, claim.formula, before[0], state) else "fails"
     if claim.kind == "deadlock_free":
         if next(successors(instance, state), None) is not None:

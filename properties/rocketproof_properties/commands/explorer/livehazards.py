@@ -11,6 +11,7 @@ from rocketproof_model import interrupts
 from rocketproof_traces.explorer import page
 
 from ...hazards.gallery import PerformedHazard
+from ...reports import files
 from ...reports.choices import InputError
 from ...reports.output import ProgressLine, counted, tell
 from ..checks.witnessfiles import slug
@@ -42,7 +43,7 @@ def write(folder: Path, results: Sequence[PerformedHazard], profile: str | None)
         linked = {id_: pages.get(Wish(id_, **case), "") for id_, case in shown.items() if case}
         page.write(folder / f"{one.hazard.id}.html", hazards.of_performed(one, shown, profile, linked).document())
     rows = "".join(f'<li><a href="{one.hazard.id}.html">{one.hazard.id}</a> {escape(one.hazard.title)}</li>' for one in results)
-    (folder / "index.html").write_text(_INDEX.format(rows=rows), encoding="utf-8")
+    files.replace_text(folder / "index.html", _INDEX.format(rows=rows), "--live")
     words = f"{counted(len(results), 'hazard')} and {counted(len(pages), 'counterexample')}"
     tell(f"{folder} has {words} as pages that need no server; begin with {folder / 'index.html'}")
     return complete

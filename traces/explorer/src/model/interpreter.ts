@@ -1,7 +1,7 @@
 // The steps of a model: which guard refuses an action instance, and where an enabled one leads.
 
 import { Environment, evaluate, NoValue, slotOf, type State, type Values } from "./evaluate.ts";
-import type { Claim, ModelAction, Program, Update } from "./program.ts";
+import type { ModelAction, Program, Update } from "./program.ts";
 import { labelOf, show, type ModelVariable, type Term } from "./terms.ts";
 import { codes, inside, nameOf, textOf } from "./types.ts";
 import type { Code } from "./numbers.ts";
@@ -101,6 +101,3 @@ export function* successors(program: Program, state: State): Generator<Attempt> 
 export function holds(program: Program, formula: Term, state: State, after: State | null = null): boolean {
   return Boolean(evaluate(formula, environment(program, state, after)));
 }
-
-/** The formulas of a claim. */
-export const formulasOf = (claim: Claim): Term[] => [claim.formula, claim.hold, claim.goal].filter((term) => term !== null);

@@ -11,13 +11,10 @@ export class Mistake extends Error {
   }
 }
 
-/** A text that is no expression of the model. `column` counts from 1. */
+/** A text that is no expression of the model. The message begins with the column, which counts from 1. */
 export class ReadingError extends Error {
-  readonly column: number;
-
   /** `at` is the position in the text, counted from 0. */
   constructor(at: number, problem: string, remedy: string) {
     super(`column ${at + 1}: ${problem}; ${remedy}`.replace(/\s+/g, " "));
-    this.column = at + 1;
   }
 }

@@ -1,5 +1,6 @@
 // A model as the page uses it: what can happen in a state, the truth of the property, the value of an expression.
 
+import { stateAfter } from "../branches.ts";
 import type { Choice, TraceDocument, Truth } from "../document";
 import { choiceOf, optionsOf, type Options } from "./choices.ts";
 import type { State } from "./evaluate.ts";
@@ -7,7 +8,8 @@ import { evaluated, type Evaluated } from "./expressions.ts";
 import { attempt, attempts, environment } from "./interpreter.ts";
 import { programOf, type ModelAction, type Program } from "./program.ts";
 import { Reader } from "./read.ts";
-import { truthOf } from "./truth.ts";
+import { lastWord, truthOf } from "./truth.ts";
+import { inside } from "./types.ts";
 
 const KEPT = 50; // states whose options are kept
 
@@ -41,7 +43,7 @@ export class Model {
   choice(state: State, name: string, args: readonly number[]): Choice | null {
     const action = this.action(name);
     if (!action || args.length !== action.parameters.length) return null;
-    if (args.some((code, k) => !(Number(action.parameters[k]?.type.lo) <= code && code <= Number(action.parameters[k]?.type.hi)))) return null;
+    if (!action.parameters.every(({ type }, k) => inside(type, args[k] as number))) return null;
     const one = attempt(this.program, environment(this.program, state), action, args);
     return one.refused ? null : choiceOf(this.program, one);
   }
@@ -53,12 +55,10 @@ export class Model {
     return null;
   }
 
-  /** The truth of the property after a choice; `word` is the last one before it. */
-  truthAfter(state: State, choice: Choice, word: string): Truth {
-    const after = [...state];
-    for (const [slot, code] of choice.effect) after[slot] = code;
+  /** The truth of the property after a choice; `truths` are those before it. */
+  truthAfter(state: State, choice: Choice, truths: readonly Truth[]): Truth {
     const action = this.action(choice.action);
-    return truthOf(this.program, after, action ? { state, action, args: choice.args, word } : null);
+    return truthOf(this.program, stateAfter(state, choice), action ? { state, action, args: choice.args, word: lastWord(truths) } : null);
   }
 
   /** An expression's values along a path. Throws a ReadingError if it has none. */

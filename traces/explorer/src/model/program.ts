@@ -3,9 +3,9 @@
 import type { Action, Guard, ModelView } from "../document";
 import { codeOf, type Code } from "./numbers.ts";
 import { Terms, type ModelVariable, type Op, type Term } from "./terms.ts";
-import { sizeOf, typesOf, type IndexType, type ModelType, type TypeRow } from "./types.ts";
+import { typesOf, type IndexType, type ModelType, type TypeRow } from "./types.ts";
 
-export const VERSION = 1;
+const VERSION = 1;
 
 export type TermRow = [op: Op, type: number, ...args: (number | string)[]];
 
@@ -43,7 +43,7 @@ interface PropertyRow {
   observer?: { first: number; next: number; broken: number; counts: number[] };
 }
 
-export type Kind = "always" | "reachable" | "step" | "deadlock_free" | "leads_to" | "eventually_always" | "until" | "weak_until" | "within" | "lemma";
+type Kind = "always" | "reachable" | "step" | "deadlock_free" | "leads_to" | "eventually_always" | "until" | "weak_until" | "within" | "lemma";
 
 export interface Update {
   target: Term;
@@ -95,8 +95,7 @@ export function programOf(row: ProgramRow, model: ModelView): Program {
   const type = (k: number): ModelType => known(types[k], `type ${k}`);
   const variables = row.variables.map(([of, ...over], k): ModelVariable => {
     const { name, first } = known(model.variables[k], `variable ${k}`);
-    const axes = over.map(type);
-    return { name, type: type(of as number), over: axes, first, size: axes.reduce((size, axis) => size * Number(sizeOf(axis)), 1) };
+    return { name, type: type(of as number), over: over.map(type), first };
   });
   const made = new Terms();
   const terms: Term[] = [];

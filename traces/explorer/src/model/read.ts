@@ -1,6 +1,7 @@
 // Reads an expression as a term of a model: `config["broker-a", "orders"].perm & 2 == 2`, `all(up[b] for b in Broker)`, and what `show`
 // prints. The forms are those of Python's `language/reading.py`; `model/docs/expressions.md` describes them for both.
 
+import { split } from "../tree.ts";
 import { Builder, type Literal } from "./build.ts";
 import { Mistake, ReadingError } from "./mistakes.ts";
 import type { Program } from "./program.ts";
@@ -69,13 +70,9 @@ export class Reader {
     this.build = new Builder(program.terms);
     this.constants = program.constantTypes;
     for (const variable of program.variables) {
-      const dot = variable.name.indexOf(".");
-      if (dot < 0) this.variables.set(variable.name, variable);
-      else {
-        const table = variable.name.slice(0, dot);
-        const columns = this.tables.get(table) ?? new Map<string, ModelVariable>();
-        this.tables.set(table, columns.set(variable.name.slice(dot + 1), variable));
-      }
+      const [table, column] = split(variable.name);
+      if (!column) this.variables.set(table, variable);
+      else this.tables.set(table, (this.tables.get(table) ?? new Map<string, ModelVariable>()).set(column, variable));
     }
     const types = [...program.variables.flatMap(({ type, over }) => [...over, type]), ...this.constants.values(), ...program.actions.flatMap((action) => action.parameters.map(({ type }) => type))];
     const seen = new Set<string>();
@@ -249,7 +246,7 @@ class Reading {
   }
 
   private places(node: Node, variable: ModelVariable, at: Node[]): Term[] {
-    const table = variable.name.split(".")[0] ?? "";
+    const [table] = split(variable.name);
     if (at.length !== variable.over.length) {
       const needs = variable.over.map((axis) => (axis.sort === "index" ? axis.name : nameOf(axis))).join(", ");
       throw this.wrong(node, `${table} is indexed by ${at.length} values`, `write ${table}[${needs}]`);

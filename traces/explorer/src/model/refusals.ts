@@ -2,8 +2,8 @@
 
 import { evaluate, NoValue, type Environment } from "./evaluate.ts";
 import { elementName, show, walk, type Term } from "./terms.ts";
-import { codes, textOf, type ModelType } from "./types.ts";
-import { hasBit, sub, type Code } from "./numbers.ts";
+import { members, textOf, type ModelType } from "./types.ts";
+import type { Code } from "./numbers.ts";
 
 /** The first false conjunct, at any depth of conjunctions; the term itself if it is no conjunction. */
 export function falsePart(term: Term, scope: Environment): Term {
@@ -42,8 +42,7 @@ function filled(leaf: Term, scope: Environment): string {
 /** The text of a value in an explanation: sets of names that no index gives are sorted, as in Python. */
 function valueText(type: ModelType, code: Code): string {
   if (type.sort !== "set" || type.of.sort !== "enum") return textOf(type, code);
-  const { of } = type;
-  const names = [...codes(of)].filter((member) => hasBit(code, sub(member, of.lo))).map((member) => textOf(of, member));
+  const names = members(type, code).map((member) => textOf(type.of, member));
   return `{${names.sort((a, b) => (a < b ? -1 : 1)).join(", ")}}`;
 }
 

@@ -95,24 +95,31 @@ class Parser {
     if (this.token.sort !== "end") throw this.wrong();
   }
 
-  expression(): Node {
-    const { at } = this.token;
+  /** A part that is one level deeper. */
+  private deeper(part: () => Node): Node {
     if (++this.depth > DEEPEST) throw new ReadingError(0, "the text is nested too deeply", "write a shorter one");
-    try {
-      if (this.take("lambda")) {
-        const parameters = [this.identifier()];
-        while (this.take(",")) parameters.push(this.identifier());
-        this.expect(":");
-        return { sort: "lambda", parameters, body: this.expression(), at, end: this.last };
-      }
-      const then = this.or();
-      if (!this.take("if")) return then;
-      const test = this.or();
-      this.expect("else");
-      return { sort: "choice", test, then, otherwise: this.expression(), at, end: this.last };
-    } finally {
-      this.depth--;
+    const node = part();
+    this.depth--;
+    return node;
+  }
+
+  expression(): Node {
+    return this.deeper(() => this.unnested());
+  }
+
+  private unnested(): Node {
+    const { at } = this.token;
+    if (this.take("lambda")) {
+      const parameters = [this.identifier()];
+      while (this.take(",")) parameters.push(this.identifier());
+      this.expect(":");
+      return { sort: "lambda", parameters, body: this.expression(), at, end: this.last };
     }
+    const then = this.or();
+    if (!this.take("if")) return then;
+    const test = this.or();
+    this.expect("else");
+    return { sort: "choice", test, then, otherwise: this.expression(), at, end: this.last };
   }
 
   private or(): Node {
@@ -129,9 +136,7 @@ class Parser {
   private not(): Node {
     const { at } = this.token;
     if (!this.take("not")) return this.comparison();
-    if (++this.depth > DEEPEST) throw new ReadingError(0, "the text is nested too deeply", "write a shorter one");
-    const of = this.not();
-    this.depth--;
+    const of = this.deeper(() => this.not());
     return { sort: "unary", op: "~", of, at, end: this.last };
   }
 
@@ -171,9 +176,7 @@ class Parser {
   private unary(): Node {
     const { at, text } = this.token;
     if (!this.take("~", "-", "+")) return this.power();
-    if (++this.depth > DEEPEST) throw new ReadingError(0, "the text is nested too deeply", "write a shorter one");
-    const of = this.unary();
-    this.depth--;
+    const of = this.deeper(() => this.unary());
     return { sort: "unary", op: text as "~", of, at, end: this.last };
   }
 

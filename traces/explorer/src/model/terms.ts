@@ -1,7 +1,8 @@
 // Terms of a model: the operations of the language, each applied to terms. Equal terms of a model are one object.
 
+import { split } from "../tree.ts";
 import type { Code } from "./numbers.ts";
-import { textOf, type IndexType, type ModelType } from "./types.ts";
+import { sizeOf, textOf, type IndexType, type ModelType } from "./types.ts";
 
 export type Op =
   | "const"
@@ -37,7 +38,6 @@ export interface ModelVariable {
   type: ModelType;
   over: readonly ModelType[];
   first: number;
-  size: number;
 }
 
 export interface Term {
@@ -103,15 +103,15 @@ export function* walk(term: Term, deeperThan = 0): Generator<Term> {
 
 /** `offset[broker-a, orders, 0]`, or for a table's column `config[broker-a, orders].perm`. */
 export function elementName(variable: string, at: readonly string[]): string {
-  const [table, column] = parted(variable);
-  return table + (at.length ? `[${at.join(", ")}]` : "") + column;
+  const [table, column] = split(variable);
+  return table + (at.length ? `[${at.join(", ")}]` : "") + (column && `.${column}`);
 }
 
 /** The slot of an element whose indices are in range. */
 export function slotAt(variable: ModelVariable, at: readonly number[]): number {
   let offset = 0;
   variable.over.forEach((axis, k) => {
-    offset = offset * (Number(axis.hi) - Number(axis.lo) + 1) + (at[k] as number) - Number(axis.lo);
+    offset = offset * Number(sizeOf(axis)) + (at[k] as number) - Number(axis.lo);
   });
   return variable.first + offset;
 }
@@ -121,7 +121,7 @@ export function labelOf(variable: ModelVariable, slot: number): string {
   const at: string[] = [];
   let offset = slot - variable.first;
   for (const axis of [...variable.over].reverse()) {
-    const size = Number(axis.hi) - Number(axis.lo) + 1;
+    const size = Number(sizeOf(axis));
     at.unshift(textOf(axis, Number(axis.lo) + (offset % size)));
     offset = Math.floor(offset / size);
   }
@@ -162,8 +162,8 @@ function pieces(term: Term): (string | Term)[] {
       return [textOf(term.type, term.code)];
     case "ref":
     case "after": {
-      const [table, column] = parted(term.variable?.name ?? "");
-      return [table, ...(term.args.length ? ["[", ...listed(term.args), "]"] : []), column, term.op === "after" ? "'" : ""];
+      const [table, column] = split(term.variable?.name ?? "");
+      return [table, ...(term.args.length ? ["[", ...listed(term.args), "]"] : []), column && `.${column}`, term.op === "after" ? "'" : ""];
     }
     case "par":
     case "given":
@@ -194,12 +194,6 @@ function pieces(term: Term): (string | Term)[] {
 
 function listed(terms: readonly Term[]): (string | Term)[] {
   return terms.flatMap((term, k) => (k ? [", ", term] : [term]));
-}
-
-/** A table and its column with the dot; a variable without a dot has no column. */
-function parted(name: string): [string, string] {
-  const dot = name.indexOf(".");
-  return dot < 0 ? [name, ""] : [name.slice(0, dot), name.slice(dot)];
 }
 
 /** The name of an element of an index as an actor. */

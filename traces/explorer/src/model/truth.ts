@@ -1,7 +1,7 @@
 // The truth of a property in a state of a path: a word, and the part of the formula that decides it, with its values.
 
 import type { Truth } from "../document";
-import { environment, attempt, holds, successors } from "./interpreter.ts";
+import { argumentsOf, environment, holds, successors } from "./interpreter.ts";
 import { Environment, evaluate, NoValue, type State } from "./evaluate.ts";
 import type { ModelAction, Program } from "./program.ts";
 import { falsePart, valuesOf } from "./refusals.ts";
@@ -12,7 +12,7 @@ const NO_VALUE = "no value";
 const NOT_YET = "not yet";
 
 /** The step that leads to a state. */
-export interface Before {
+interface Before {
   state: State;
   action: ModelAction;
   args: readonly number[];
@@ -20,6 +20,11 @@ export interface Before {
 }
 
 const waits = (word: string): boolean => word.startsWith(WAITING);
+
+/** The word from which the truth after these states goes on: the last one that has a value. */
+export function lastWord(truths: readonly Truth[]): string {
+  return truths.findLast(({ word }) => word !== NO_VALUE)?.word ?? "";
+}
 
 /** The truth in a state; `before` is the step that leads there, null for the first state of a path. */
 export function truthOf(program: Program, state: State, before: Before | null): Truth {
@@ -68,8 +73,7 @@ function observed(program: Program, state: State, before: Before | null): string
   if (!before) number = evaluate(observer.first, environment(program, state));
   else {
     const counts = observer.counts[program.actions.indexOf(before.action)] as Term;
-    const { scope } = attempt(program, environment(program, before.state), before.action, before.args);
-    const counted = evaluate(counts, scope);
+    const counted = evaluate(counts, environment(program, before.state).under(argumentsOf(before.action, before.args)));
     const done = waits(before.word) ? Number.parseInt(before.word.slice(WAITING.length + 1) || "0", 10) : -1;
     old = before.word === "fails" ? observer.broken : done + 1;
     const unknowns = new Map([

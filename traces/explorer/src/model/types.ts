@@ -10,11 +10,11 @@ interface Range {
   key: string; // equal for equal types
 }
 
-export interface BoolType extends Range {
+interface BoolType extends Range {
   sort: "bool";
 }
 
-export interface IntType extends Range {
+interface IntType extends Range {
   sort: "int";
 }
 
@@ -106,7 +106,6 @@ export function textOf(type: ModelType, code: Code): string {
     case "int":
       return String(code);
     case "enum":
-      return type.names[Number(code)] ?? String(code);
     case "index":
       return type.names[Number(code)] ?? String(code);
     case "maybe": {
@@ -122,7 +121,8 @@ export function textOf(type: ModelType, code: Code): string {
 /** The code of the value that a Maybe holds. */
 export const elementOf = (type: MaybeType, code: Code): Code => add(sub(code, 1), type.of.lo);
 
-function members(type: SetType, code: Code): Code[] {
+/** The codes of the values that a set has. */
+export function members(type: SetType, code: Code): Code[] {
   return [...codes(type.of)].filter((member) => hasBit(code, sub(member, type.of.lo)));
 }
 

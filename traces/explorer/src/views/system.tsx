@@ -3,8 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isFault, readSlots } from "../folding";
-import { arrowsOf, columnsOf, linesOf, members, only, route, slotsOf, systemOf, unfolded, valueText, type Arrow, type Box, type Cell, type Group, type Names, type Rect, type System } from "../system";
-import { counted } from "../values";
+import { laneNames, messagesOf, type Message } from "../lanes";
+import { columnsOf, linesOf, members, only, route, slotsOf, systemOf, unfolded, type Box, type Cell, type Group, type Rect, type System } from "../system";
+import { counted, slotText, variableOf } from "../values";
 import type { Walker } from "../walker";
 import { toneOf } from "./truth";
 import { useSize, useStore } from "./use";
@@ -38,7 +39,7 @@ export function SystemView({ walker }: { walker: Walker }) {
   const stage = useRef<HTMLDivElement>(null);
   const { width } = useSize(scroller);
   const [opened, setOpened] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const lanes = useMemo(() => [...new Set([...trace.parts, ...path.steps.flatMap(({ by, to, from }) => [by, to ?? "", from ?? ""])])].filter(Boolean), [trace, path]);
+  const lanes = useMemo(() => laneNames(trace.parts, path.steps), [trace, path]);
   const system = useMemo(() => systemOf(model, lanes), [model, lanes]);
   const reads = useMemo(() => readSlots(model, trace.property), [model, trace]);
   const alive = useMemo(() => new Set([...walker.lively(), ...(walker.options()?.enabled.flatMap(({ effect }) => effect.map(([slot]) => slot)) ?? [])]), [path, k]);
@@ -46,7 +47,7 @@ export function SystemView({ walker }: { walker: Walker }) {
   const columns = useMemo(() => columnsOf(boxes, (box) => LINE * box.groups.reduce((sum, group) => sum + linesOf(group), 2), width), [boxes, width]);
   const colours = useMemo(() => new Map(system.boxes.map(({ part, colour }) => [part, colour])), [system]);
   const scene: Scene = { walker, system, before: path.states[k - 1] ?? after, after, changed: new Set(step?.changed ?? []), reads, bad: path.truths[k]?.bad ?? false, colours };
-  const arrows = step ? arrowsOf(step) : [];
+  const messages = step ? messagesOf(step) : [];
   const fault = isFault(walker.action(step?.action ?? "")?.role ?? "");
   const hidden = system.boxes.reduce((sum, box) => sum + count(box), 0) - boxes.reduce((sum, box) => sum + count(box), 0);
 
@@ -75,14 +76,14 @@ export function SystemView({ walker }: { walker: Walker }) {
         {columns.map((column, c) => (
           <div class="stack" key={c}>
             {column.map((box) => {
-              const role = roleOf(box.part, step?.by, arrows);
+              const role = roleOf(box.part, step?.by, messages);
               const changes = box.groups.reduce((sum, group) => sum + slotsOf(group).filter((slot) => scene.changed.has(slot)).length, 0);
               const open = opened.get(box.part) ?? (width >= FOLDED || box.groups.some((group) => matter(scene, group)));
               return <BoxView key={box.part} scene={scene} box={box} role={role} fault={fault} changes={changes} open={open} brief={width < FOLDED && box.groups.some((group) => matter(scene, group))} opened={opened} toggle={toggle} />;
             })}
           </div>
         ))}
-        <Arrows stage={stage} arrows={arrows} fault={fault} />
+        <Arrows stage={stage} messages={messages} fault={fault} />
       </div>
     </section>
   );
@@ -105,10 +106,10 @@ function matter({ changed, reads, bad }: Scene, group: Group): boolean {
 
 type Role = "" | "acts" | "receives" | "sent it";
 
-function roleOf(part: string, by: string | undefined, arrows: readonly Arrow[]): Role {
+function roleOf(part: string, by: string | undefined, messages: readonly Message[]): Role {
   if (part === by) return "acts";
-  const arrow = arrows.find(({ from, to }) => from === part || to === part);
-  return arrow ? (arrow.taken ? "sent it" : "receives") : "";
+  const message = messages.find(({ from, to }) => from === part || to === part);
+  return message ? (message.taken ? "sent it" : "receives") : "";
 }
 
 interface BoxProps {
@@ -329,7 +330,7 @@ function Chips({ set, colours }: { set: { name: string; was: boolean; is: boolea
 }
 
 function Text({ scene, slot, code }: { scene: Scene; slot: number; code: number }) {
-  const shown = shownText(scene, scene.system.names, slot, code);
+  const shown = shownText(scene, slot, code);
   return (
     <span class={EMPTY.has(shown) ? "is empty" : "is"}>
       <Swatch colour={scene.colours.get(shown)} />
@@ -341,10 +342,9 @@ function Text({ scene, slot, code }: { scene: Scene; slot: number; code: number 
 const NUMBER = /^-?\d+$/; // a position, which a colon keeps apart from its value
 const EMPTY = new Set(["no", "None", "0", "{}"]); // paler than other values
 
-function shownText({ walker }: Scene, names: Names, slot: number, code: number): string {
-  const shown = valueText(walker.trace.model, names, slot, code);
-  const bool = walker.trace.model.variables[walker.trace.model.slots[slot]?.variable ?? -1]?.type.sort === "bool";
-  return bool ? (code ? "yes" : "no") : shown;
+function shownText({ walker: { trace }, system }: Scene, slot: number, code: number): string {
+  if (variableOf(trace.model, slot)?.type.sort === "bool") return code ? "yes" : "no";
+  return slotText(trace.model, system.names, slot, code);
 }
 
 /** A value that a click shows in the state. Tab reaches those that changed. */
@@ -352,7 +352,7 @@ function Press({ scene, slot, moved, gone, children }: { scene: Scene; slot: num
   const { walker, before, after, reads } = scene;
   const label = walker.trace.model.slots[slot]?.label ?? "";
   const [was, is] = [walker.text(slot, before[slot] ?? 0), walker.text(slot, after[slot] ?? 0)];
-  const sentence = walker.trace.model.variables[walker.trace.model.slots[slot]?.variable ?? -1]?.sentence;
+  const sentence = variableOf(walker.trace.model, slot)?.sentence;
   const told = `${label} ${moved && was !== is ? `was ${was} and ` : ""}is ${is}`;
   const classes = ["value", moved && "moved", gone && "gone", reads[slot] && "read"].filter(Boolean).join(" ");
   return (
@@ -363,10 +363,10 @@ function Press({ scene, slot, moved, gone, children }: { scene: Scene; slot: num
 }
 
 /** The arrows of a step, over the gaps between boxes. They are measured after the boxes are placed. */
-function Arrows({ stage, arrows, fault }: { stage: { current: HTMLDivElement | null }; arrows: readonly Arrow[]; fault: boolean }) {
+function Arrows({ stage, messages, fault }: { stage: { current: HTMLDivElement | null }; messages: readonly Message[]; fault: boolean }) {
   const [drawn, setDrawn] = useState<{ line: string; head: string; taken: boolean }[]>([]);
   useLayoutEffect(() => {
-    const next = stage.current ? placed(stage.current, arrows) : [];
+    const next = stage.current ? placed(stage.current, messages) : [];
     if (JSON.stringify(next) !== JSON.stringify(drawn)) setDrawn(next);
   });
   return (
@@ -381,7 +381,7 @@ function Arrows({ stage, arrows, fault }: { stage: { current: HTMLDivElement | n
   );
 }
 
-function placed(stage: HTMLElement, arrows: readonly Arrow[]): { line: string; head: string; taken: boolean }[] {
+function placed(stage: HTMLElement, messages: readonly Message[]): { line: string; head: string; taken: boolean }[] {
   const origin = stage.getBoundingClientRect();
   const boxes = new Map<string, Rect>();
   for (const box of stage.querySelectorAll<HTMLElement>("[data-part]")) {
@@ -389,7 +389,7 @@ function placed(stage: HTMLElement, arrows: readonly Arrow[]): { line: string; h
     boxes.set(box.dataset["part"] ?? "", { left: left - origin.left, top: top - origin.top, right: right - origin.left, bottom: bottom - origin.top });
   }
   const top = Math.min(...[...boxes.values()].map((box) => box.top));
-  return arrows.flatMap(({ from, to, taken }) => {
+  return messages.flatMap(({ from, to, taken }) => {
     const [start, end] = [boxes.get(from), boxes.get(to)];
     if (!start || !end) return [];
     const corners = route(start, end, top, taken ? BESIDE : 0);

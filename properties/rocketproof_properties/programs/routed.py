@@ -41,7 +41,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     phrase(
         "a topic that a name server forgets", step("register", "cluster", topics={"R": (4, 4, 6), "S": (4, 4, 6)}),
         step("forget_topic", "cluster", topic="R", cluster="nobody"), _LOOKED_UP,
-        step("forget_topic", topic=one_of("S", "R"), cluster=one_of("cluster", None, "nobody")), _LOOKED_UP, lasting=True,
+        step("forget_topic", topic=one_of("R", "S"), cluster=one_of("cluster", None, "nobody")), _LOOKED_UP, lasting=True,
     ),
     phrase(
         "a topic that a name server is told of", _REGISTER, step("register_topic", "topic brokers"),

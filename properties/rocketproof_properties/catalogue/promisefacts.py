@@ -646,7 +646,7 @@ class PromiseFacts:
         near = [r for r in fits if begin - _TICK <= r.store_timestamp <= end + _TICK]
         wrong = sum(record not in near for record in found)
         is_full = len(found) >= min(most, _MOST) or args.get("unique")
-        missing = 0 if is_full else sum(record not in found for record in inside)
+        missing = 0 if is_full or not self.history.indexed else sum(record not in found for record in inside)
         return row_of("lookup")(byKey=True, wrong=wrong, missing=missing)
 
     # Routes

@@ -227,6 +227,8 @@ ROWS: dict[str, list[tuple[Row, set[str]]]] = {
         ({"delayLevel": 19, "realClass": "ordinary"}, set()),
         ({**DELAYED, "delayLevel": 1, "queueId": 0}, set()),
         ({**DELAYED, "realClass": "none"}, {"INV-45.topic"}),
+        ({**DELAYED, "queueId": 3, "sysFlag": 8}, {"INV-45.queue"}),
+        ({**DELAYED, "realClass": "none", "sysFlag": 8}, {"INV-45.topic", "TRX-06.commit"}),
         ({**DELAYED, "realClass": "none", "queueId": 3, "sysFlag": 12, "queueOffset": 0}, {"TRX-05.stored"}),
         ({**DELAYED, "realQueueId": -1}, set()),
         ({**DELAYED, "realClass": "schedule"}, {"INV-45.elsewhere"}),

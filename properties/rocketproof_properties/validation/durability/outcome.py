@@ -126,12 +126,13 @@ class Load:
             self.acknowledged.append(Copy(*place, body.encode(), key, self.topic))
 
     def read(self, running: Deployment, broker: str, seconds: float = DELIVERED) -> list[Copy]:
-        """Return the messages that a consumer gets from the topic's queues, after these seconds for late deliveries.
+        """Return the messages that a consumer gets from the topic's queues, after these seconds if a delivery can be late.
 
         Raises RemotingError.
         """
         with running.connect(broker) as line:
-            line.listen(seconds)
+            if any(message.offset is None for message in self.acknowledged):
+                line.listen(seconds)
             return [copy for queue in range(QUEUES) for copy in _read_queue(line, self.topic, queue)]
 
 

@@ -6,7 +6,7 @@ flushes, dispatches and deliveries happen at the times of the release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final
@@ -33,7 +33,9 @@ POWER_SEEDS: Final = 1
 _TASKS: Final = ("deliver_delayed", "persist_delay_offsets", "persist_offsets", "register_periodically", "sync_all")
 _FOLLOWING: Final = 15_000
 """Milliseconds until a slave has its master's address, connection and tables."""
-_PROMOTIONS: Final = 24
+_POWER_POINTS: Final = 40
+"""The number of points at which the power fails."""
+_PROMOTIONS: Final = 12
 """The number of points at which a master is killed. A pair takes ten times as long as a single broker."""
 _MOST_PAGES: Final = 64
 
@@ -135,18 +137,23 @@ def kill(profile: str, flush: str) -> Outcome:
 
 
 def power(profile: str, flush: str) -> Outcome:
-    """Let the power fail before every operation on the disk, and inside of each write, with several disk states for each."""
+    """Let the power fail at random points of the operations on the disk, with several disk states for each."""
     losses = [PowerLoss(only_forced=True), *(PowerLoss(seed, in_place=PAGE) for seed in range(POWER_SEEDS))]
-    return _crashes(profile, flush, losses)
+    return _crashes(profile, flush, losses, _POWER_POINTS)
 
 
 def _disk_of(machine: Machine) -> SimulatedDisk:
     return machine.disk
 
 
-def _crashes(profile: str, flush: str, losses: list[PowerLoss | None] | list[PowerLoss]) -> Outcome:
+def _crashes(profile: str, flush: str, losses: Sequence[PowerLoss | None], most: int | None = None) -> Outcome:
     outcome = Outcome()
-    for _, machine in every_crash_point(lambda: Machine(profile, flush), Machine.run, _disk_of, losses):
+
+    def make() -> Machine:
+        return Machine(profile, flush)
+
+    points = None if most is None else sample(count_steps(make, Machine.run, _disk_of), most, 0)
+    for _, machine in every_crash_point(make, Machine.run, _disk_of, losses, points):
         machine.end()
         outcome.add(machine.load.acknowledged, machine.read())
     return outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from . import simulated, started
 from .outcome import FLUSHES, Outcome
 
 ANY_FLUSH: Final = "any"
-"""The flush mode of a fault after a graceful stop, which flushes everything."""
+"""The flush mode of a fault to which it makes no difference: a stop flushes everything, and a slave has what it received."""
 _NOT_STARTED: Final = {
     "power": "the table has no disk states of a started target; `validate --faults power` checks them by claims",
     "full disk": "the table fills no disk of this machine; `validate --faults disk` injects the error by strace",
@@ -49,22 +49,25 @@ class DurabilityRow:
 
 def flushes(fault: str) -> tuple[str, ...]:
     """Return the flush modes that make a difference to a fault."""
-    return (ANY_FLUSH,) if fault.startswith("byte") else FLUSHES
+    return (ANY_FLUSH,) if fault.startswith(("byte", "promotion")) else FLUSHES
 
 
 def of_lines(profiles: Sequence[str], progress: Progress) -> list[DurabilityRow]:
-    """Measure the reference implementation with the behaviour of these profiles' release lines; equal neighbours share a row."""
+    """Measure the reference implementation with the behaviour of these profiles' release lines."""
     lines = [line for line in LINES if line.profile in profiles]
-    cells = [(fault, flush) for fault in simulated.MEASURES for flush in flushes(fault)]
+    cells = [(fault, flush, line) for fault in simulated.MEASURES for flush in flushes(fault) for line in lines]
     rows = []
-    for number, (fault, flush) in enumerate(cells):
+    for number, (fault, flush, line) in enumerate(cells):
         progress(f"{fault}, {flush}", number, len(cells))
-        mode = FLUSHES[0] if flush == ANY_FLUSH else flush
-        measured = [(line.name, simulated.MEASURES[fault](line.profile, mode)) for line in lines]
-        for _, same in groupby(measured, lambda pair: pair[1].numbers):
-            group = list(same)
-            rows.append(DurabilityRow(fault, group[0][0], group[-1][0], flush, group[0][1]))
+        outcome = simulated.MEASURES[fault](line.profile, FLUSHES[0] if flush == ANY_FLUSH else flush)
+        rows.append(DurabilityRow(fault, line.name, line.name, flush, outcome))
     return rows
+
+
+def merged(rows: Sequence[DurabilityRow]) -> list[DurabilityRow]:
+    """Return the rows in which neighbouring release lines with equal numbers share one."""
+    groups = [list(same) for _, same in groupby(rows, lambda row: (row.fault, row.flush, row.outcome))]
+    return [replace(group[0], last=group[-1].last) for group in groups]
 
 
 def of_target(target: ValidationTarget, progress: Progress) -> list[DurabilityRow]:
@@ -93,7 +96,7 @@ def markdown(rows: Sequence[DurabilityRow], real: Sequence[DurabilityRow], comma
     lines = [_HEAD.format(command=command)]
     for fault in simulated.MEASURES:
         lines += [f"## {_title(fault)}", "", _MEANINGS[fault], ""]
-        lines += [*_table([row for row in rows if row.fault == fault], HEADS, _cells), ""]
+        lines += [*_table(merged([row for row in rows if row.fault == fault]), HEADS, _cells), ""]
     if real:
         lines += ["## Real releases", "", _REAL, ""]
         measured = [row for row in real if row.outcome is not None]
@@ -141,15 +144,15 @@ other releases, so that numbers also differ without a change in behaviour. Log f
 """
 _MEANINGS: Final = {
     "kill": "The process is killed before each operation on the disk, and inside of each write.",
-    "power": "The power fails before each operation on the disk, and inside of each write. Each point has two disk states: mapped files\n"
+    "power": "The power fails at 40 random points of the operations on the disk. Each point has two disk states: mapped files\n"
     "with only their forced data, and a random one that a journaling file system can leave ([rules](../faults.md)).",
-    "byte of commitlog": "After a graceful stop all bits of one byte of the log are flipped, or it is set to zero. 64 bytes of each file\n"
+    "byte of commitlog": "After a graceful stop all bits of one byte of the log are flipped, or it is set to zero. 40 bytes of each file\n"
     "are tried. The flush mode has no effect, as a stop flushes everything.",
-    "byte of consumequeue": "The same with each byte of the load's queues.",
-    "byte of tables": "The same with 24 bytes of each of `checkpoint`, `topics.json` and `subscriptionGroup.json`. A consumer gets\n"
+    "byte of consumequeue": "The same with 20 bytes of each file of the load's queues.",
+    "byte of tables": "The same with 16 bytes of each of `checkpoint`, `topics.json` and `subscriptionGroup.json`. A consumer gets\n"
     "nothing from a topic that the broker no longer has.",
     "full disk": "The disk is full after each number of pages of 4 KiB. The process is then killed, and starts with free space.",
-    "promotion, ASYNC_MASTER": "The master is killed at 24 random points of its operations on the disk. The slave then starts as the\n"
+    "promotion, ASYNC_MASTER": "The master is killed at 12 random points of its operations on the disk. The slave then starts as the\n"
     "master. The master does not wait for its slave.",
     "promotion, SYNC_MASTER": "The same with a synchronous master. From 5.0 on it waits for `inSyncReplicas` copies. Its own counts, and\n"
     "the default is 1, so that it does not wait for its slave.",

@@ -13,8 +13,8 @@ from .outcome import QUEUES
 TABLES_PART: Final = "tables"
 PARTS: Final = (LOG, QUEUE, TABLES_PART)
 """The parts of a store: the log, the load's queues, and the checkpoint with the tables of topics and groups."""
-_MOST: Final = {LOG: 64, QUEUE: 60, TABLES_PART: 24}
-"""The number of bytes of a file that are changed, at equal distances. A file of a queue has 60."""
+_MOST: Final = {LOG: 40, QUEUE: 20, TABLES_PART: 16}
+"""The number of bytes of a file that are changed, at equal distances."""
 
 
 class UsedByte(NamedTuple):

@@ -48,7 +48,8 @@ def test_an_unknown_promise_is_an_error_with_the_nearest(rocketproof: Callable[.
     [
         (("--target", "apache:4.9.4"), "--target belongs to --durability"),
         (("--markdown", "x.md"), "--markdown belongs to --durability"),
-        (("PRO-32", "--durability"), "shows no single promises"),
+        (("PRO-32", "--durability"), "PRO-32 does not belong to --durability"),
+        (("--durability", "--json", "x.json"), "--json does not belong to --durability"),
         (("--durability", "--target", "apache:nothing"), "nothing"),
     ],
 )

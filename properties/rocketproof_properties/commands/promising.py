@@ -48,10 +48,13 @@ def promises(
     markdown
         With --durability: write the page with the tables to this file.
     json
-        Also write the promises, or the rows of the table, to this file.
+        Also write the promises to this file.
     """
     if durability:
-        return _durability(ids, profile, target, markdown, json)
+        if ids or broken or json is not None:
+            extra = ids[0] if ids else "--broken" if broken else "--json"
+            raise InputError(f"{extra} does not belong to --durability, whose table --markdown writes; leave it out")
+        return _durability(profile, target, markdown)
     if target or markdown is not None:
         raise InputError(f"{'--target' if target else '--markdown'} belongs to --durability; add it, or leave the option out")
     from ..catalogue.promises.broken import line_number
@@ -88,7 +91,7 @@ def promises(
     return OK
 
 
-def _durability(ids: tuple[str, ...], profile: str | None, targets: tuple[str, ...], markdown: Path | None, json: Path | None) -> int:
+def _durability(profile: str | None, targets: tuple[str, ...], markdown: Path | None) -> int:
     """Measure and show the durability table. Exit code 3 if a started target could not be measured."""
     from rocketproof_profiles.releases import LINES
 
@@ -98,14 +101,11 @@ def _durability(ids: tuple[str, ...], profile: str | None, targets: tuple[str, .
     from ..reports.files import replace_text
     from ..validation.durability import table
 
-    if ids:
-        raise InputError(f"{ids[0]}: --durability shows no single promises; leave out the ids or the option")
     chosen = [choose_named(name, None) for name in targets]
     profiles = [line.profile for line in LINES] if profile is None else [LINES[line_number(profile)].profile]
     with output.phases() as progress:
         rows = table.of_lines(profiles, progress)
         real = [row for target in chosen for row in table.of_target(target, progress)]
-    write(json, (row.record() for row in (*rows, *real)))
     options = "".join(f" --target {name}" for name in targets) + ("" if profile is None else f" --profile {profile}")
     page = table.markdown(rows, real, f"rocketproof promises --durability{options} --markdown FILE")
     if markdown is not None:

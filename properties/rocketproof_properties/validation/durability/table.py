@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_profiles.releases import LINES
@@ -41,10 +41,6 @@ class DurabilityRow:
     @property
     def releases(self) -> str:
         return self.first if self.first == self.last else f"{self.first} to {self.last}"
-
-    def record(self) -> dict[str, Any]:
-        numbers = {} if self.outcome is None else {name: getattr(self.outcome, name) for name in Outcome.__slots__}
-        return {"fault": self.fault, "from": self.first, "to": self.last, "flush": self.flush, **numbers, "why": self.why}
 
 
 def flushes(fault: str) -> tuple[str, ...]:

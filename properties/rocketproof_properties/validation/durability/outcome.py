@@ -100,9 +100,10 @@ class Load:
     acknowledged: list[Copy] = field(default_factory=list)
 
     def create_topic(self, running: Deployment, broker: str) -> None:
-        """Create the load's topic. Raises RemotingError."""
+        """Create the load's topic and a later one, so that the backup of the table has the load's. Raises RemotingError."""
         with running.connect(broker) as line:
-            line.ask(plain("topic", topic=self.topic, read=QUEUES, write=QUEUES))
+            for topic in (self.topic, f"{self.topic}-later"):
+                line.ask(plain("topic", topic=topic, read=QUEUES, write=QUEUES))
 
     def run(self, running: Deployment, broker: str, messages: int = MESSAGES) -> None:
         """Send messages. A send without a response is not acknowledged. After all messages, wait until the delayed one is delivered."""
@@ -121,9 +122,9 @@ class Load:
         except RemotingError:
             return
         if answer.code == codes.SUCCESS:
-            offset = java_long((answer.ext_fields or {}).get("queueOffset", ""))
-            place = (None, None) if number == DELAYED else (queue, offset)
-            self.acknowledged.append(Copy(*place, body.encode(), key, self.topic))
+            offset = _offset(answer.ext_fields, "queueOffset")
+            waits = number == DELAYED
+            self.acknowledged.append(Copy(None if waits else queue, None if waits else offset, body.encode(), key, self.topic))
 
     def read(self, running: Deployment, broker: str, seconds: float = DELIVERED) -> list[Copy]:
         """Return the messages that a consumer gets from the topic's queues, after these seconds if a delivery can be late.

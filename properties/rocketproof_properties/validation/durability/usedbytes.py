@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from rocketproof_protocol.numbers import is_digits
 
 from ...programs.corruption import CHECKPOINT, FLIP, LOG, QUEUE, TABLES, StoreFiles
 from .outcome import QUEUES
 
+T = TypeVar("T")
 TABLES_PART: Final = "tables"
 PARTS: Final = (LOG, QUEUE, TABLES_PART)
 """The parts of a store: the log, the load's queues, and the checkpoint with the tables of topics and groups."""
@@ -50,6 +51,6 @@ def _paths(files: StoreFiles, part: str, topic: str) -> Iterator[str]:
         yield from (path for path in (CHECKPOINT, *(f"config/{table}" for table in TABLES)) if files.size(path))
 
 
-def spread(values: Sequence[int], most: int) -> Sequence[int]:
+def spread(values: Sequence[T], most: int) -> Sequence[T]:
     """Return at most that many of the values, at equal distances."""
     return values if len(values) <= most else [values[number * len(values) // most] for number in range(most)]

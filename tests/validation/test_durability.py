@@ -11,7 +11,7 @@ from rocketproof_profiles.releases import LINES
 from rocketproof_properties.brokers.stoppedstore import StoppedStore
 from rocketproof_properties.programs.corruption import FLIP, LOG, ZERO
 from rocketproof_properties.validation.durability import simulated
-from rocketproof_properties.validation.durability.outcome import Copy, Outcome
+from rocketproof_properties.validation.durability.outcome import Copy, FaultOutcome
 from rocketproof_properties.validation.durability.table import DurabilityRow, exit_code, markdown, merged
 from rocketproof_properties.validation.durability.usedbytes import UsedByte, spread, used_bytes
 
@@ -33,21 +33,21 @@ NUMBERS = {line.name: number for number, line in enumerate(LINES)}
     ids=["kept", "absent", "another message", "another body", "another place", "twice"],
 )
 def test_acknowledged_message_is_lost_changed_or_duplicated(read: list[Copy], lost: int, changed: int, duplicated: int) -> None:
-    outcome = Outcome()
+    outcome = FaultOutcome()
     outcome.add([SENT], read)
-    assert outcome == Outcome(1, 0, 1, lost, changed, duplicated)
+    assert outcome == FaultOutcome(1, 0, 1, lost, changed, duplicated)
 
 
 def test_delayed_message_may_be_at_any_place() -> None:
-    outcome = Outcome()
+    outcome = FaultOutcome()
     outcome.add([replace(SENT, queue=None, offset=None)], [SENT])
-    assert outcome == Outcome(1, 0, 1)
+    assert outcome == FaultOutcome(1, 0, 1)
 
 
 def test_broker_that_does_not_start_has_no_messages_in_the_counts() -> None:
-    outcome = Outcome()
+    outcome = FaultOutcome()
     outcome.add([SENT], None)
-    assert outcome == Outcome(states=1, refused=1)
+    assert outcome == FaultOutcome(states=1, refused=1)
 
 
 def test_used_bytes_end_at_the_last_one_that_is_not_zero(tmp_path: Path) -> None:
@@ -65,8 +65,11 @@ def test_used_bytes_end_at_the_last_one_that_is_not_zero(tmp_path: Path) -> None
 
 
 def test_neighbouring_lines_with_equal_numbers_share_a_row() -> None:
-    rows = [DurabilityRow("kill", name, name, "any", Outcome(states=states)) for name, states in (("4.0", 1), ("4.1", 1), ("4.2", 2))]
-    assert [(row.releases, row.outcome) for row in merged(rows)] == [("4.0 to 4.1", Outcome(states=1)), ("4.2", Outcome(states=2))]
+    rows = [DurabilityRow("kill", name, name, "any", FaultOutcome(states=states)) for name, states in (("4.0", 1), ("4.1", 1), ("4.2", 2))]
+    assert [(row.releases, row.outcome) for row in merged(rows)] == [
+        ("4.0 to 4.1", FaultOutcome(states=1)),
+        ("4.2", FaultOutcome(states=2)),
+    ]
 
 
 def test_page_names_what_is_not_measured_and_the_run_is_undecided() -> None:

@@ -57,7 +57,7 @@ class Copy:
 
 
 @dataclass(slots=True)
-class Outcome:
+class FaultOutcome:
     """The messages of one fault, summed over its states.
 
     - `states`: number of states in which the broker was started after the fault. `refused`: the states in which it did not start; their
@@ -93,7 +93,7 @@ class Outcome:
 
 
 @dataclass
-class Load:
+class DurabilityLoad:
     """The messages of one run, to a topic of its own. `acknowledged` grows while the load runs, and is complete when a fault ends it."""
 
     topic: str = TOPIC

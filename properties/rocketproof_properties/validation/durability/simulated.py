@@ -23,7 +23,7 @@ from rocketproof_impl.simulator.scheduler import SimulatedThread
 from ...brokers.settings import change
 from ...brokers.simulated import DiskFolder, SimulatedDeployment
 from ...programs.corruption import HOWS
-from .outcome import SETTINGS, Copy, Load, Outcome
+from .outcome import SETTINGS, Copy, DurabilityLoad, FaultOutcome
 from .usedbytes import PARTS, used_bytes
 
 MASTER: Final = "broker-a"
@@ -40,7 +40,7 @@ _PROMOTIONS: Final = 12
 _MOST_PAGES: Final = 64
 
 
-class Machine:
+class LoadedMachine:
     """A broker on a simulated machine with the load's topic, and a slave if its `role` is given. Its files are on the device.
 
     `copies`: the setting inSyncReplicas, which releases before 5.0 do not have.
@@ -48,7 +48,7 @@ class Machine:
 
     def __init__(self, profile: str, flush: str, role: str = "", copies: int = 1) -> None:
         self.cluster = Cluster(0, profile=profile, services=True)
-        self.load = Load()
+        self.load = DurabilityLoad()
         master: dict[str, Any] = {"flush_disk_type": flush, "in_sync_replicas": copies, **({"broker_role": role} if role else {})}
         slave: dict[str, Any] = {"flush_disk_type": flush, "broker_role": "SLAVE", "broker_id": 1}
         self._start(self.cluster.add(replace(_settings(), listen_port=10911, **master), start=False))
@@ -131,37 +131,37 @@ def _settings() -> BrokerSettings:
     return settings
 
 
-def kill(profile: str, flush: str) -> Outcome:
+def kill(profile: str, flush: str) -> FaultOutcome:
     """Kill the process before every operation on the disk, and inside of each write."""
     return _crashes(profile, flush, [None])
 
 
-def power(profile: str, flush: str) -> Outcome:
+def power(profile: str, flush: str) -> FaultOutcome:
     """Let the power fail at random points of the operations on the disk, with several disk states for each."""
     losses = [PowerLoss(only_forced=True), *(PowerLoss(seed, in_place=PAGE) for seed in range(POWER_SEEDS))]
     return _crashes(profile, flush, losses, _POWER_POINTS)
 
 
-def _disk_of(machine: Machine) -> SimulatedDisk:
+def _disk_of(machine: LoadedMachine) -> SimulatedDisk:
     return machine.disk
 
 
-def _crashes(profile: str, flush: str, losses: Sequence[PowerLoss | None], most: int | None = None) -> Outcome:
-    outcome = Outcome()
+def _crashes(profile: str, flush: str, losses: Sequence[PowerLoss | None], most: int | None = None) -> FaultOutcome:
+    outcome = FaultOutcome()
 
-    def make() -> Machine:
-        return Machine(profile, flush)
+    def make() -> LoadedMachine:
+        return LoadedMachine(profile, flush)
 
-    points = None if most is None else sample(count_steps(make, Machine.run, _disk_of), most, 0)
-    for _, machine in every_crash_point(make, Machine.run, _disk_of, losses, points):
+    points = None if most is None else sample(count_steps(make, LoadedMachine.run, _disk_of), most, 0)
+    for _, machine in every_crash_point(make, LoadedMachine.run, _disk_of, losses, points):
         machine.end()
         outcome.add(machine.load.acknowledged, machine.read())
     return outcome
 
 
-def one_byte(part: str, profile: str, flush: str) -> Outcome:
+def one_byte(part: str, profile: str, flush: str) -> FaultOutcome:
     """Flip or zero each byte of a part of the store after a graceful stop. One byte differs in each state."""
-    outcome, machine = Outcome(), Machine(profile, flush)
+    outcome, machine = FaultOutcome(), LoadedMachine(profile, flush)
     machine.run()
     machine.end(stopped=True)
     node = machine.cluster.node(MASTER)
@@ -183,11 +183,11 @@ def _disk(files: Mapping[str, bytes], sizes: Mapping[str, int]) -> SimulatedDisk
     return disk
 
 
-def full_disk(profile: str, flush: str) -> Outcome:
+def full_disk(profile: str, flush: str) -> FaultOutcome:
     """Let the disk become full after each number of pages of 4 KiB, kill the process, and start it with free space again."""
-    outcome = Outcome()
+    outcome = FaultOutcome()
     for pages in range(_MOST_PAGES):
-        machine = Machine(profile, flush)
+        machine = LoadedMachine(profile, flush)
         machine.disk.room = pages * PAGE
         machine.run()
         if machine.disk.room:
@@ -198,22 +198,22 @@ def full_disk(profile: str, flush: str) -> Outcome:
     return outcome
 
 
-def promotion(role: str, copies: int, profile: str, flush: str) -> Outcome:
+def promotion(role: str, copies: int, profile: str, flush: str) -> FaultOutcome:
     """Kill the master at random points of its operations on the disk; the slave then starts as the master."""
-    outcome = Outcome()
+    outcome = FaultOutcome()
 
-    def make() -> Machine:
-        return Machine(profile, flush, role, copies)
+    def make() -> LoadedMachine:
+        return LoadedMachine(profile, flush, role, copies)
 
-    points = sample(count_steps(make, Machine.run, _disk_of), _PROMOTIONS, 0)
-    for _, machine in every_crash_point(make, Machine.run, _disk_of, points=points):
+    points = sample(count_steps(make, LoadedMachine.run, _disk_of), _PROMOTIONS, 0)
+    for _, machine in every_crash_point(make, LoadedMachine.run, _disk_of, points=points):
         machine.end()
         machine.promote()
         outcome.add(machine.load.acknowledged, machine.read(SLAVE))
     return outcome
 
 
-MEASURES: Final[Mapping[str, Callable[[str, str], Outcome]]] = {
+MEASURES: Final[Mapping[str, Callable[[str, str], FaultOutcome]]] = {
     "kill": kill,
     "power": power,
     **{f"byte of {part}": partial(one_byte, part) for part in PARTS},

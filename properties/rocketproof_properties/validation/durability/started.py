@@ -12,7 +12,7 @@ from ...brokers.stoppedstore import StoppedStore
 from ...brokers.strace import files_of
 from ...programs.corruption import HOWS
 from ..faults.power import restore
-from .outcome import MESSAGES, SETTINGS, Copy, Load, Outcome
+from .outcome import MESSAGES, SETTINGS, Copy, DurabilityLoad, FaultOutcome
 from .usedbytes import PARTS, spread, used_bytes
 
 _BROKER: Final = "broker-a"
@@ -22,12 +22,12 @@ _BYTES: Final = 6
 """The number of bytes of a part that are changed: each needs a start."""
 
 
-def kill(target: ValidationTarget, flush: str) -> Outcome:
+def kill(target: ValidationTarget, flush: str) -> FaultOutcome:
     """Kill the broker after each number of messages. Raises TargetError, RemotingError."""
-    outcome = Outcome()
+    outcome = FaultOutcome()
     with _opened(target, flush) as running:
         for messages in range(1, MESSAGES + 1):
-            load = Load(f"durable{messages}")
+            load = DurabilityLoad(f"durable{messages}")
             load.create_topic(running, _BROKER)
             load.run(running, _BROKER, messages)
             running.kill(_BROKER)
@@ -35,9 +35,9 @@ def kill(target: ValidationTarget, flush: str) -> Outcome:
     return outcome
 
 
-def one_byte(part: str, target: ValidationTarget, flush: str) -> Outcome:
+def one_byte(part: str, target: ValidationTarget, flush: str) -> FaultOutcome:
     """Flip or zero bytes of a part of the store after a graceful stop, one in each state. Raises TargetError, RemotingError, OSError."""
-    outcome, load = Outcome(), Load()
+    outcome, load = FaultOutcome(), DurabilityLoad()
     with _opened(target, flush) as running:
         load.create_topic(running, _BROKER)
         load.run(running, _BROKER)
@@ -57,7 +57,7 @@ def _opened(target: ValidationTarget, flush: str) -> Deployment:
     return target.open(Setup(settings={**settings, "flushDiskType": flush}))
 
 
-def _read(running: Deployment, load: Load) -> list[Copy] | None:
+def _read(running: Deployment, load: DurabilityLoad) -> list[Copy] | None:
     """Start the broker and return what a consumer gets; None if it does not start, or only without a damaged file."""
     try:
         come_back(running, _BROKER)
@@ -66,7 +66,7 @@ def _read(running: Deployment, load: Load) -> list[Copy] | None:
     return None if running.unsized.pop(_BROKER, None) else load.read(running, _BROKER, _PATIENCE)
 
 
-MEASURES: Final[Mapping[str, Callable[[ValidationTarget, str], Outcome]]] = {
+MEASURES: Final[Mapping[str, Callable[[ValidationTarget, str], FaultOutcome]]] = {
     "kill": kill,
     **{f"byte of {part}": partial(one_byte, part) for part in PARTS},
 }

@@ -13,7 +13,7 @@ from rocketproof_profiles.releases import LINES
 from ...brokers.deployment import TargetError, ValidationTarget
 from ...reports.exitcode import OK, STOPPED
 from . import simulated, started
-from .outcome import FLUSHES, Outcome
+from .outcome import FLUSHES, FaultOutcome
 
 ANY_FLUSH: Final = "any"
 """The flush mode of a fault to which it makes no difference: a stop flushes everything, and a slave has what it received."""
@@ -35,7 +35,7 @@ class DurabilityRow:
     first: str
     last: str
     flush: str
-    outcome: Outcome | None
+    outcome: FaultOutcome | None
     why: str = ""
 
     @property
@@ -77,7 +77,7 @@ def of_target(target: ValidationTarget, progress: Progress) -> list[DurabilityRo
     return rows
 
 
-def _measured(target: ValidationTarget, fault: str, flush: str) -> tuple[Outcome | None, str]:
+def _measured(target: ValidationTarget, fault: str, flush: str) -> tuple[FaultOutcome | None, str]:
     measure = started.MEASURES.get(fault)
     if measure is None:
         return None, next(why for name, why in _NOT_STARTED.items() if fault.startswith(name))
@@ -111,7 +111,7 @@ def _title(fault: str) -> str:
 
 
 def _cells(row: DurabilityRow) -> tuple[str, ...]:
-    return (row.releases, row.flush, *(f"{number:,}" for number in (row.outcome or Outcome()).numbers))
+    return (row.releases, row.flush, *(f"{number:,}" for number in (row.outcome or FaultOutcome()).numbers))
 
 
 def _table(rows: Sequence[DurabilityRow], heads: Sequence[str], cells: Callable[[DurabilityRow], Sequence[str]]) -> Iterator[str]:

@@ -34,7 +34,7 @@ from rocketproof_properties.validation import promises as documented
 from rocketproof_properties.validation.faults.claims import FAULT_CLAIMS
 from rocketproof_properties.validation.knownbugs.bugs import bugs
 from rocketproof_protocol.codes import REGISTER_BROKER, TOPIC_NOT_EXIST, UNREGISTER_BROKER
-from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE
+from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_traces.audit.row_rules import row_rule, settings_of
 from rocketproof_traces.audit.rules import instance
 
@@ -141,6 +141,20 @@ def delayed(waited: int = 1000, copies: int = 1, **copy: Any) -> History:
     for number in range(copies):
         values = {"queue": 1, "properties": OWN, "born": 101, "stored": 10_000 + waited, "offset": number, **copy}
         maker.keep(2000 + 1000 * number, **values)
+    return maker.history()
+
+
+def timed(copies: int = 0, other: int = 0, *, topic: str = "A") -> History:
+    """A timed message, its copies, one that cancels its key and was sent to a topic, and `other` delivered ones of its second."""
+    maker = HistoryMaker()
+    waiting = {"topic": WHEEL_TIMER_TOPIC, "queue": 0}
+    for at, of, given in ((100, "A", {"UNIQ_KEY": "U1"}), (300, topic, {"UNIQ_KEY": "U2", "TIMER_DEL_UNIQKEY": "U1"})):
+        properties = {**given, "TIMER_OUT_MS": "12000"}
+        maker.send(at, {**given, "TIMER_DELAY_SEC": "2"}, topic=of, record={**waiting, "properties": properties})
+    for number, born in enumerate([101] * copies + [900] * other):
+        delivered = {"UNIQ_KEY": "U1", "TIMER_OUT_MS": "12000"}
+        maker.keep(2000 + 1000 * number, topic="A", offset=number, born=born, stored=13_000, properties=delivered)
+    maker.ask("pull", {"topic": "A", "queueId": "0"}, code=19, at=20_000)
     return maker.history()
 
 
@@ -313,6 +327,8 @@ TABLE: Mapping[str, tuple[Make, Make]] = {
     "PRO-41": (delayed, partial(delayed, 60_000)),
     "PRO-42": (delayed, partial(delayed, copies=2)),
     "PRO-43": (delayed, partial(delayed, queue=2)),
+    "PRO-96": (timed, partial(timed, 1)),
+    "PRO-97": (partial(timed, 1, 1, topic="B"), partial(timed, 0, 1, topic="B")),
     "PRO-44": (partial(put_at_once, SCHEDULE), partial(put_at_once, "A")),
     "PRO-46": (half, partial(half, copies=1)),
     "PRO-47": (partial(half, (12,)), partial(half, (12,), copies=1)),

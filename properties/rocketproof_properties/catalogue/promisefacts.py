@@ -42,12 +42,13 @@ from rocketproof_protocol.properties import (
     TIMER_DELAY_MS,
     TIMER_DELAY_SEC,
     TIMER_DELIVER_MS,
+    TIMER_OUT_MS,
     TRACE_ON,
     TRAN_MSG,
     UNIQ_KEY,
     WAIT,
 )
-from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, DLQ_PREFIX, HALF_TOPIC, SCHEDULE
+from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, DLQ_PREFIX, HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_traces.audit.row_rules import Row, row_of
 from rocketproof_traces.audit.store import class_of
 from rocketproof_traces.audit.vocabulary import Class
@@ -95,6 +96,11 @@ PromiseRow = tuple[Row, object]
 Reader = Callable[[], Iterator[PromiseRow]]
 
 
+def _second_of(record: StoredRecord) -> str | None:
+    """Return the second in which the timer delivers a message, None for one without a delivery time."""
+    return record.properties.get(TIMER_OUT_MS)
+
+
 class Span(NamedTuple):
     """The events between which a request took effect. `end` is `_END` if it may take effect at any time."""
 
@@ -139,6 +145,7 @@ class PromiseFacts:
             "reach": self._reaches,
             "successor": self._successors,
             "arrival": self._arrivals,
+            "timed": self._timed,
             "half": self._halves,
             "returned": self._returned,
             "lookup": self._lookups,
@@ -453,9 +460,9 @@ class PromiseFacts:
                 sameMessage=first is None or _same_message(record, first),
             )
             yield row, f"message {number + 1} of {exchange}, which was delayed by level {level},"
-        yield from self._timed() if self.history.timers else ()
+        yield from self._arrivals_in_time() if self.history.timers else ()
 
-    def _timed(self) -> Iterator[PromiseRow]:
+    def _arrivals_in_time(self) -> Iterator[PromiseRow]:
         """Yield the messages with one delivery time, if no message cancels another one."""
         if any(TIMER_DEL_UNIQKEY in exchange.request.properties for exchange in self.history.exchanges):
             return
@@ -481,6 +488,40 @@ class PromiseFacts:
                 sameMessage=first is None or _same_message(record, first),
             )
             yield row, f"the message of {exchange} with {named[0]} {wanted}"
+
+    def _timed(self) -> Iterator[PromiseRow]:
+        """Cancellations and messages of the same second in the timer, by their record's TIMER_OUT_MS."""
+        timed = [
+            (exchange, number, record)
+            for exchange, number, record in self.acknowledged
+            if exchange.request.kind == "send" and record.topic == WHEEL_TIMER_TOPIC and TIMER_OUT_MS in record.properties
+        ]
+        cancelling = [(exchange, record) for exchange, _, record in timed if TIMER_DEL_UNIQKEY in record.properties]
+        for exchange, number, record in timed:
+            request, key = exchange.request, record.properties.get(UNIQ_KEY)
+            if TIMER_DEL_UNIQKEY in record.properties or key is None:
+                continue
+            if class_of(request.topic) != _ORDINARY or request.topic in self.deleted:
+                continue
+            mine = exchange.broker, _second_of(record), key
+            topics = {
+                other.request.topic for other, by in cancelling if (other.broker, _second_of(by), by.properties[TIMER_DEL_UNIQKEY]) == mine
+            }
+            entries = self._entries(exchange.broker, request.topic, request.queue_id)
+            delivered = self._delivered_at(exchange.broker, _second_of(record))
+            row = row_of("timed")(
+                cancelled=request.topic in topics,
+                foreign=bool(topics) and request.topic not in topics,
+                passed=entries is not None and None not in entries and self._read_at(exchange) >= delivered + _TICK,
+                copies=len(self._copies(exchange, request.topic, record)),
+            )
+            yield row, f"message {number + 1} of {exchange}, which has a delivery time,"
+
+    def _delivered_at(self, broker: str, second: str | None) -> int:
+        """Return the time in ms at which the first message of a second of the timer was delivered, a late time if none was."""
+        records = self.history.logs[broker].records
+        found = (each.store_timestamp for each in records if each.topic != WHEEL_TIMER_TOPIC and _second_of(each) == second)
+        return min(found, default=_LONGEST)
 
     def _copies(self, exchange: StoredExchange, topic: str, origin: StoredRecord) -> list[StoredRecord]:
         """Return the records of a topic that were made of a waiting record, in the order of the log."""

@@ -147,6 +147,15 @@ ARRIVAL: Mapping[str, Type] = {
 - `sameQueue`: the first copy is in the requested queue. `sameMessage`: it has the body, keys, tags and id of the message.
 """
 
+TIMED: Mapping[str, Type] = {"cancelled": Bool, "foreign": Bool, "passed": Bool, "copies": _I32}
+"""A message with a delivery time, which waits in the broker's timer.
+
+- `cancelled`: a message to its topic, for the same second, was acknowledged that cancels its key.
+- `foreign`: no message to its topic cancels it, but one to another topic cancels the same key.
+- `passed`: another message of its second was delivered at least a tick before its target was last read.
+- `copies`: how often it is in its target topic.
+"""
+
 HALF: Mapping[str, Type] = {
     "committed": Bool,
     "rolledBack": Bool,
@@ -231,6 +240,7 @@ PROMISED: Mapping[str, Mapping[str, Type]] = {
     "reach": REACH,
     "successor": SUCCESSOR,
     "arrival": ARRIVAL,
+    "timed": TIMED,
     "half": HALF,
     "returned": RETURNED,
     "lookup": LOOKUP,

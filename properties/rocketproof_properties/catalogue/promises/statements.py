@@ -250,6 +250,15 @@ def _delays() -> Iterator[Promise]:
         "kept", "PRO-44", "A message with a delay level is not put into its topic when it is sent.", delay,
         implies(asked, k.topicClass == "schedule"), 0, k.delayLevel,
     )  # fmt: skip
+    t = vocabulary()["timed"].row
+    yield DELAYS.over(
+        "timed", "PRO-96", "A timed message that was cancelled by its key is not delivered.", f"{DOCS}: Delay messages, cancellation",
+        implies(t.cancelled, t.copies == 0), 0, t.copies,
+    )  # fmt: skip
+    yield DELAYS.over(
+        "timed", "PRO-97", "A cancellation affects no timed message of another topic.", f"{DOCS}: Delay messages, cancellation",
+        implies(t.foreign & t.passed, t.copies >= 1), 1, t.copies,
+    )  # fmt: skip
     yield DELAYS.as_in("PRO-45", "A restart loses and repeats no delayed message.", delay, "restart.delayed", "fault.delayed")
 
 

@@ -43,6 +43,8 @@ FIRST_INPUTS: Final = (
     "registered-on-a-new-connection",
     "operations-forgotten",
     "deleted-message-returns",
+    "offset-beyond-the-queue",
+    "field-left-out",
 )
 """Programs of problems that were observed before the tracker was read, or found by generated programs."""
 _CELL: Final = 200

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 SCHEMA = Path(__file__).parents[2] / "properties" / "docs" / "schemas" / "promises.schema.json"
 
@@ -40,3 +41,20 @@ def test_an_unknown_promise_is_an_error_with_the_nearest(rocketproof: Callable[.
     done = rocketproof("promises", "PRO-99")
     assert done.code == 2
     assert "PRO-" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--target", "apache:4.9.4"), "--target belongs to --durability"),
+        (("--markdown", "x.md"), "--markdown belongs to --durability"),
+        (("PRO-32", "--durability"), "PRO-32 does not belong to --durability"),
+        (("--durability", "--json", "x.json"), "--json does not belong to --durability"),
+        (("--durability", "--target", "apache:nothing"), "nothing"),
+    ],
+)
+def test_options_of_the_table_are_checked(rocketproof: Callable[..., Any], options: tuple[str, ...], text: str) -> None:
+    done = rocketproof("promises", *options)
+    assert done.code == 2
+    assert text in " ".join(done.err.split())
+    assert "Traceback" not in done.err

@@ -268,7 +268,7 @@ def test_full_disk_keeps_a_new_topic(stand: Stand) -> None:
     assert "T" in stand.known()
 
 
-@pytest.mark.parametrize(("profile", "handed"), [("P494", False), ("P533", True)])
+@pytest.mark.parametrize(("profile", "handed"), [("P494", False), ("P510", False), ("P520", False), ("P533", True)])
 def test_timer_message_is_answered_with_a_recall_handle(stand: Stand, handed: bool) -> None:
     """A message due at a whole second waits for the second before it, and the handle has a millisecond more."""
     due = stand.clock.now() // 1000 * 1000 + 3000

@@ -70,10 +70,10 @@ SQL = {
         "REC-04.deliver": f"{OWN} and {DELAY} and entryTags <> storeTimestamp + levelDelay and ({UNSET})",
         "REC-04.level": f"{OWN} and {DELAY} and entryTags <> storeTimestamp + levelDelay and not ({UNSET})",
         "INV-46.stored": "topicClass = 'schedule' and not delayLevel > 0",
-        "INV-45.queue": f"{DELAY} and queueId <> delayLevel - 1 "
+        "INV-45.queue": f"{DELAY} and {COUNTED} and queueId <> delayLevel - 1 "
         "and not ($plain_delays and realClass = 'schedule' and realQueueId = queueId)",
         "INV-45.level": f"{DELAY} and delayLevel > $max_delay_level",
-        "INV-45.topic": f"{DELAY} and ((realClass = 'none' and $check_names) or (realQueueId < 0 and not $below_zero))",
+        "INV-45.topic": f"{DELAY} and {COUNTED} and ((realClass = 'none' and $check_names) or (realQueueId < 0 and not $below_zero))",
         "INV-45.half": f"{DELAY} and realClass = 'half'",
         "INV-45.applied": f"delayLevel > 0 and {COUNTED} and topicClass in ('ordinary', 'own') and realClass = 'none'",
         "INV-47.stored": "topicClass = 'dead' and reconsumeTimes < if(maxReconsumeTimes < 0, retryMaxTimes, maxReconsumeTimes)",

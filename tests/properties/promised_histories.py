@@ -73,7 +73,7 @@ class HistoryMaker:
         content = None if request is None else base64.b64encode(request).decode()
         value = {"to": more.get("to", BROKER), "code": more.get("request_code", 0), "fields": dict(fields or {}), "version": 399}
         seq = self.add("invoke", op, {**value, "oneWay": False, "body": content, "bodySize": len(request or b""), "at": at})
-        done = {"code": code, "remark": None, "fields": dict(answer or {}), "bodySize": len(body), "at": at}
+        done = {"code": code, "remark": more.get("remark"), "fields": dict(answer or {}), "bodySize": len(body), "at": at}
         self.add("ok", op, {**done, "body": base64.b64encode(body).decode() if body else None})
         return seq
 

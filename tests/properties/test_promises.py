@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,8 +33,8 @@ from rocketproof_properties.programs.vocabulary import arguments
 from rocketproof_properties.validation import promises as documented
 from rocketproof_properties.validation.faults.claims import FAULT_CLAIMS
 from rocketproof_properties.validation.knownbugs.bugs import bugs
-from rocketproof_protocol.codes import REGISTER_BROKER, TOPIC_NOT_EXIST
-from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE
+from rocketproof_protocol.codes import REGISTER_BROKER, TOPIC_NOT_EXIST, UNREGISTER_BROKER
+from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_traces.audit.row_rules import row_rule, settings_of
 from rocketproof_traces.audit.rules import instance
 
@@ -96,10 +97,12 @@ def reached(offset: int) -> History:
     return maker.history()
 
 
-def administered(*, there: bool = True, perm: int = 6, deleted: bool = False, other: bool = False, crash: bool = False) -> History:
-    """A topic that an administrator created, and the broker's table at the end."""
+def administered(
+    *, there: bool = True, perm: int = 6, asked: int = 6, deleted: bool = False, other: bool = False, crash: bool = False
+) -> History:
+    """A topic that an administrator created with a permission, and the broker's table at the end."""
     maker = HistoryMaker()
-    maker.ask("update_topic", {"topic": "A", "readQueueNums": "4", "writeQueueNums": "4", "perm": "6"})
+    maker.ask("update_topic", {"topic": "A", "readQueueNums": "4", "writeQueueNums": "4", "perm": str(asked)})
     if deleted:
         maker.ask("delete_topic", {"topic": "A"})
     if other:
@@ -141,6 +144,20 @@ def delayed(waited: int = 1000, copies: int = 1, **copy: Any) -> History:
     return maker.history()
 
 
+def timed(copies: int = 0, other: int = 0, *, topic: str = "A") -> History:
+    """A timed message, its copies, one that cancels its key and was sent to a topic, and `other` delivered ones of its second."""
+    maker = HistoryMaker()
+    waiting = {"topic": WHEEL_TIMER_TOPIC, "queue": 0}
+    for at, of, given in ((100, "A", {"UNIQ_KEY": "U1"}), (300, topic, {"UNIQ_KEY": "U2", "TIMER_DEL_UNIQKEY": "U1"})):
+        properties = {**given, "TIMER_OUT_MS": "12000"}
+        maker.send(at, {**given, "TIMER_DELAY_SEC": "2"}, topic=of, record={**waiting, "properties": properties})
+    for number, born in enumerate([101] * copies + [900] * other):
+        delivered = {"UNIQ_KEY": "U1", "TIMER_OUT_MS": "12000"}
+        maker.keep(2000 + 1000 * number, topic="A", offset=number, born=born, stored=13_000, properties=delivered)
+    maker.ask("pull", {"topic": "A", "queueId": "0"}, code=19, at=20_000)
+    return maker.history()
+
+
 def put_at_once(topic: str) -> History:
     """A message with a delay level, whose record is in this topic."""
     maker = HistoryMaker()
@@ -149,22 +166,35 @@ def put_at_once(topic: str) -> History:
 
 
 def half(
-    ends: tuple[int, ...] = (), copies: int = 0, *, later: bool = False, discarded: bool = False, asked: bool = False, **copy: Any
+    ends: tuple[int, ...] = (),
+    copies: int = 0,
+    *,
+    later: bool = False,
+    discarded: bool = False,
+    asked: bool = False,
+    again: bool = False,
+    **copy: Any,
 ) -> History:
-    """A half message, requests that end it (8 commits, 12 rolls back), and the messages made of it."""
+    """A half message, requests that end it (8 commits, 12 rolls back), and the messages made of it.
+
+    Its producer is `asked` about it before these requests, and `again` after them.
+    """
     maker = HistoryMaker()
+    question = {"body": base64.b64encode(HistoryMaker().keep(7000, topic=HALF_TOPIC, born=101)).decode()}
     producers = json.dumps({"producerDataSet": [{"groupName": "p"}]}).encode()
     maker.ask("heartbeat", request=producers)
     half_of = {**OWN, "TRAN_MSG": "true", "PGROUP": "p", "REAL_TOPIC": "A", "REAL_QID": "0"}
     maker.send(100, {**OWN, "TRAN_MSG": "true", "PGROUP": "p"}, record={"topic": HALF_TOPIC, "sys_flag": 0, "properties": half_of})
+    if asked:
+        maker.add("info", "question", question)
     for end in ends:
         maker.ask("end_transaction", {"commitLogOffset": "100", "commitOrRollback": str(end)})
     for number in range(copies):
         maker.keep(2000 + 1000 * number, **{"properties": OWN, "born": 101, "offset": number, "sys_flag": 8, **copy})
     if later:
         maker.send(9000, offset=copies)
-    if asked:
-        maker.add("info", "question", {"body": "x"})
+    if again:
+        maker.add("info", "question", question)
     if discarded:
         maker.add("info", "checked", {"asked": []})
         data = HistoryMaker().keep(8000, topic=CHECK_MAX_TIME_TOPIC, born=101)
@@ -172,9 +202,11 @@ def half(
     return maker.history()
 
 
-def returned(**record: Any) -> History:
-    """A message that was sent back. `record` changes the new record."""
+def returned(limit: int | None = None, **record: Any) -> History:
+    """A message that was sent back. `limit`: the group's maximum of retries. `record` changes the new record."""
     maker = HistoryMaker()
+    if limit is not None:
+        maker.group("g", retryMaxTimes=limit)
     maker.send(100, OWN)
     maker.ask("send_back", {"offset": "100", "group": "g", "delayLevel": "1", "maxReconsumeTimes": "16"})
     own = {**OWN, "RETRY_TOPIC": "A", "REAL_TOPIC": "%RETRY%g", "REAL_QID": "0", "DELAY": "1", "ORIGIN_MESSAGE_ID": "x"}
@@ -214,18 +246,38 @@ def routed(named: int, *, addressed: bool = True) -> History:
     return maker.history()
 
 
-def registered(*, there: bool) -> History:
-    """A broker that registers a topic, closes its connection and registers again; and a query of the topic's route."""
+def registered(*, there: bool, queues: int = 4, left: bool = False) -> History:
+    """A broker that registers a topic, closes its connection and registers again; and a query of the topic's route.
+
+    With `left`, the broker unregisters before the query. `queues` are those that it registered.
+    """
     maker = HistoryMaker()
     fields = {"brokerName": "b", "brokerAddr": "10.0.0.1:1", "brokerId": "0"}
-    table = json.dumps({"topicConfigSerializeWrapper": {"topicConfigTable": {"A": {}}}}).encode()
+    config = {"readQueueNums": queues, "writeQueueNums": queues, "perm": 6}
+    table = json.dumps({"topicConfigSerializeWrapper": {"topicConfigTable": {"A": config}}}).encode()
     for number in range(2):
         maker.ask("other", fields, request=table, to="name server", request_code=REGISTER_BROKER)
         if not number:
             maker.add("info", "disconnect", {"address": "10.0.0.1:1"})
+    if left:
+        maker.ask("other", fields, to="name server", request_code=UNREGISTER_BROKER)
     row = {"brokerName": "b", "readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
     body = json.dumps({"queueDatas": [row], "brokerDatas": []}).encode()
     maker.ask("route", {"topic": "A"}, 0 if there else TOPIC_NOT_EXIST, body=body if there else b"", to="name server")
+    return maker.history()
+
+
+def positioned(offset: int) -> History:
+    """A group that commits an offset of a queue with one message."""
+    maker = HistoryMaker()
+    maker.send(100)
+    maker.ask("commit", {"consumerGroup": "g", "topic": "A", "queueId": "0", "commitOffset": str(offset)})
+    return maker.history()
+
+
+def rejected(remark: str) -> History:
+    maker = HistoryMaker()
+    maker.ask("max_offset", {"topic": "A"}, 1, remark=remark)
     return maker.history()
 
 
@@ -254,6 +306,10 @@ TABLE: Mapping[str, tuple[Make, Make]] = {
         partial(pulled, 0, code=21, asked={"queueOffset": "9"}, bounds={"nextBeginOffset": "3"}),
         partial(pulled, 0, code=21, asked={"queueOffset": "9"}, bounds={"nextBeginOffset": "9"}),
     ),
+    "PRO-87": (
+        partial(pulled, 0, code=21, asked={"queueOffset": "9"}, bounds={"nextBeginOffset": "3"}),
+        partial(pulled, 0, code=21, asked={"queueOffset": "9"}, bounds={"nextBeginOffset": "0"}),
+    ),
     "PRO-27": (batched, partial(batched, body=b"c")),
     "PRO-28": (batched, partial(batched, properties={**OWN, "UNIQ_KEY": "HEAD"})),
     "PRO-29": (batched, partial(batched, properties={**OWN, "UNIQ_KEY": "ID2", "TAGS": "other"})),
@@ -266,10 +322,13 @@ TABLE: Mapping[str, tuple[Make, Make]] = {
     "PRO-37": (partial(committed, 2), partial(committed, 5)),
     "PRO-38": (partial(committed, 2), partial(committed, 5)),
     "PRO-86": (partial(committed, 0, deleted=True), partial(committed, 2, deleted=True)),
+    "PRO-88": (partial(positioned, 1), partial(positioned, 2)),
     "PRO-40": (delayed, partial(delayed, 999)),
     "PRO-41": (delayed, partial(delayed, 60_000)),
     "PRO-42": (delayed, partial(delayed, copies=2)),
     "PRO-43": (delayed, partial(delayed, queue=2)),
+    "PRO-96": (timed, partial(timed, 1)),
+    "PRO-97": (partial(timed, 1, 1, topic="B"), partial(timed, 0, 1, topic="B")),
     "PRO-44": (partial(put_at_once, SCHEDULE), partial(put_at_once, "A")),
     "PRO-46": (half, partial(half, copies=1)),
     "PRO-47": (partial(half, (12,)), partial(half, (12,), copies=1)),
@@ -278,10 +337,17 @@ TABLE: Mapping[str, tuple[Make, Make]] = {
     "PRO-49": (partial(half, (8,), 1), partial(half, (8, 8), 2)),
     "PRO-50": (partial(half, (8,), 1), partial(half, (8,), 1, body=b"b")),
     "PRO-51": (partial(half, discarded=True, asked=True), partial(half, discarded=True)),
+    "PRO-89": (partial(half, (8,), 1, asked=True), partial(half, (8,), 1, asked=True, again=True)),
+    "PRO-90": (
+        partial(returned, limit=0, topic="%DLQ%g", properties={**OWN, "RETRY_TOPIC": "A"}),
+        partial(returned, limit=0),
+    ),
     "PRO-58": (returned, partial(returned, body=b"b")),
     "PRO-59": (administered, partial(administered, perm=4)),
     "PRO-60": (partial(grouped, 3), partial(grouped, 4)),
     "PRO-61": (partial(administered, crash=True), partial(administered, crash=True, there=False)),
+    "PRO-91": (administered, partial(administered, asked=9, perm=9)),
+    "PRO-92": (partial(rejected, "topic[A] not exist"), partial(rejected, "java.lang.NullPointerException, null")),
     "PRO-64": (repeated, partial(repeated, twice=[[1, 2]])),
     "PRO-65": (repeated, partial(repeated, moved=[["A", 0, 1, 2]])),
     "PRO-66": (repeated, partial(repeated, changed=["A"])),
@@ -290,6 +356,10 @@ TABLE: Mapping[str, tuple[Make, Make]] = {
     "PRO-69": (
         partial(looked, "search", {"queue": 0, "time": 15_000}, offset="1"),
         partial(looked, "search", {"queue": 0, "time": 15_000}, offset="2"),
+    ),
+    "PRO-93": (
+        partial(looked, "search", {"queue": 0, "time": 99_000}, offset="2"),
+        partial(looked, "search", {"queue": 0, "time": 99_000}, offset="1"),
     ),
     "PRO-70": (partial(viewed, 1000), partial(viewed, 2000)),
     "PRO-71": (
@@ -300,6 +370,8 @@ TABLE: Mapping[str, tuple[Make, Make]] = {
     "PRO-74": (partial(routed, 1), partial(routed, 1, addressed=False)),
     "PRO-75": (partial(routed, 1), partial(routed, 2)),
     "PRO-84": (partial(registered, there=True), partial(registered, there=False)),
+    "PRO-94": (partial(registered, there=True), partial(registered, there=True, queues=8)),
+    "PRO-95": (partial(registered, there=False, left=True), partial(registered, there=True, left=True)),
 }
 """For each promise with its own formula: a history that keeps and exercises it, and one that breaks it."""
 

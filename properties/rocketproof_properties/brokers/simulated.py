@@ -338,7 +338,7 @@ class SimulatedDeployment(Deployment):
             node.running.persist_delay_offsets()
             self.cluster.scheduler.complete(node.running.store.stop(), "stop")
         self.cluster.crash(self._key(node), silent=True)
-        corrupt(_DiskFolder(node), file, place, how, self.is_mine)
+        corrupt(DiskFolder(node), file, place, how, self.is_mine)
         self._start(node)
 
     def _start(self, node: Node) -> None:
@@ -402,7 +402,7 @@ def _files(node: Node) -> tuple[int, int, bytes]:
     return size, store.max_phy_offset, b"".join(mapped.region.read(0, size) for mapped in store.commit_log.files.files)
 
 
-class _DiskFolder:
+class DiskFolder:
     """A store directory on a simulated disk as `programs.corruption.StoreFiles`."""
 
     def __init__(self, node: Node) -> None:

@@ -21,6 +21,7 @@ def _stored() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     schedule = r.topicClass == "schedule"
     delayed = schedule & (r.delayLevel > 0)
+    waiting = delayed & counted(r)  # half messages and rollbacks that a client has sent there by its name are stored as they were sent
     # Without name checks a topic's name may be "". The queue id then shows that there is a topic.
     named = ((r.realClass != "none") | ~given["check_names"]) & (given["below_zero"] | (r.realQueueId >= 0))
     # A delayed message whose original topic is the schedule topic is delivered to its original queue there.
@@ -37,7 +38,7 @@ def _stored() -> list[Rule]:
             "INV-45.queue",
             "a delayed message is in the queue of its level, or in one of the schedule topic's that it was sent to by its name",
             "record", "error",
-            implies(delayed & ~redelivered, r.queueId == r.delayLevel - 1), r.delayLevel - 1, r.queueId,
+            implies(waiting & ~redelivered, r.queueId == r.delayLevel - 1), r.delayLevel - 1, r.queueId,
         ),
         rule(
             "INV-45.level",
@@ -49,7 +50,7 @@ def _stored() -> list[Rule]:
             "INV-45.topic",
             "a delayed message has its topic and queue id as properties",
             "record", "error",
-            implies(delayed, named), True, named,
+            implies(waiting, named), True, named,
         ),
         rule(
             "REC-05.topic",

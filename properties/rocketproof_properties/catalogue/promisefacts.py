@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -37,15 +38,21 @@ from rocketproof_protocol.properties import (
     REAL_QID,
     REAL_TOPIC,
     TAGS,
+    TIMER_DEL_UNIQKEY,
+    TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
+    TIMER_OUT_MS,
     TRACE_ON,
     TRAN_MSG,
     UNIQ_KEY,
     WAIT,
 )
-from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE
+from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, DLQ_PREFIX, HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_traces.audit.row_rules import Row, row_of
 from rocketproof_traces.audit.store import class_of
 from rocketproof_traces.audit.vocabulary import Class
+from rocketproof_traces.history.events import Event
 from rocketproof_traces.history.exchange import Exchange, kept_body, places
 from rocketproof_traces.stored.record import StoredRecord, place_of, record_at, records_in
 
@@ -72,12 +79,26 @@ _LATE: Final = (DELAY, TRAN_MSG, "TIMER_")
 _CREATING: Final = frozenset({"send", "batch", "send_back", "update_topic", "heartbeat", "end_transaction", "update_group", "other"})
 """Requests after which a broker may have a topic."""
 _OF_REGISTRATIONS: Final = frozenset({REGISTER_BROKER, UNREGISTER_BROKER, WIPE_WRITE_PERM_OF_BROKER, ADD_WRITE_PERM_OF_BROKER})
+_COUNTED: Final = ("readQueueNums", "writeQueueNums", "perm")
+_PERMISSIONS: Final = 7
+"""All permissions together: to read, to write and to inherit."""
+_THROWN: Final = re.compile(r"java\.[a-z.]*[A-Z]\w*(Exception|Error)\b")
+"""The text of a response whose request ended with an exception of Java's libraries."""
+_TIMES: Final[Mapping[str, int]] = {TIMER_DELAY_SEC: 1000, TIMER_DELAY_MS: 1, TIMER_DELIVER_MS: 0}
+"""The properties that request a delivery time, with their unit in ms; 0 for a point of time."""
+_FOREVER: Final = 1 << 57
+"""A longer delay in ms than any that passes."""
 _LONGEST: Final = (1 << 63) - 1
 _END: Final = 1 << 62
 """A number after those of all events."""
 PromiseRow = tuple[Row, object]
 """A row, and the object or text that describes it."""
 Reader = Callable[[], Iterator[PromiseRow]]
+
+
+def _second_of(record: StoredRecord) -> str | None:
+    """Return the second in which the timer delivers a message, None for one without a delivery time."""
+    return record.properties.get(TIMER_OUT_MS)
 
 
 class Span(NamedTuple):
@@ -118,16 +139,19 @@ class PromiseFacts:
             "message": self._messages,
             "fetch": self._fetches,
             "tracked": self._tracked,
+            "position": self._positions,
             "repeated": self._repeated,
             "administered": self._administered,
             "reach": self._reaches,
             "successor": self._successors,
             "arrival": self._arrivals,
+            "timed": self._timed,
             "half": self._halves,
             "returned": self._returned,
             "lookup": self._lookups,
             "routed": self._routed,
             "registered": self._registered,
+            "answered": self._answered,
         }
 
     # Messages
@@ -270,6 +294,16 @@ class PromiseFacts:
             return group in _groups(change)
         return (op == "delete_group" and fields.get("groupName") == group) or (op == "delete_topic" and change.topic == topic)
 
+    def _positions(self) -> Iterator[PromiseRow]:
+        for change in self.requests:
+            offset = java_long(str(change.fields.get("commitOffset", ""))) if change.op == "commit" and change.code == SUCCESS else None
+            queue = java_int(str(change.fields.get("queueId", "")))
+            if offset is None or queue is None or class_of(change.topic) != _ORDINARY or change.topic in self.deleted:
+                continue
+            end = self.history.next_offsets.get(change.broker, {}).get(f"{change.topic}-{queue}")
+            if end is not None:
+                yield row_of("position")(offset=max(offset, -1), end=end), str(change)
+
     @staticmethod
     def _committed(change: Exchange) -> int | None:
         return java_long(str(change.fields.get("commitOffset", ""))) if change.op in ("commit", "pull") else None
@@ -330,6 +364,7 @@ class PromiseFacts:
             row = row_of("administered")(
                 known=not any(crash.value.get("power") for crash in crashed),
                 group=updates == "update_group",
+                valid=_is_valid(wanted),
                 deleted=deleted,
                 there=entry is not None,
                 same=entry is not None and all(_equal(entry.get(key), value) for key, value in wanted.items()),
@@ -425,6 +460,68 @@ class PromiseFacts:
                 sameMessage=first is None or _same_message(record, first),
             )
             yield row, f"message {number + 1} of {exchange}, which was delayed by level {level},"
+        yield from self._arrivals_in_time() if self.history.timers else ()
+
+    def _arrivals_in_time(self) -> Iterator[PromiseRow]:
+        """Yield the messages with one delivery time, if no message cancels another one."""
+        if any(TIMER_DEL_UNIQKEY in exchange.request.properties for exchange in self.history.exchanges):
+            return
+        for exchange, _, record in self.acknowledged:
+            request = exchange.request
+            named = [name for name in request.properties if name.startswith("TIMER_") or name in (DELAY, TRAN_MSG)]
+            wanted = java_long(request.properties[named[0]]) if len(named) == 1 else None
+            if wanted is None or wanted < 0 or named[0] not in _TIMES or request.kind != "send" or request.topic in self.deleted:
+                continue
+            if class_of(request.topic) != _ORDINARY:
+                continue
+            unit = _TIMES[named[0]]
+            delay = wanted * unit if unit else wanted - record.store_timestamp
+            copies = [record] * (record.topic == request.topic) + self._copies(exchange, request.topic, record)
+            first = copies[0] if copies else None
+            row = row_of("arrival")(
+                delay=min(delay, _FOREVER),
+                copies=len(copies),
+                waited=0 if first is None else first.store_timestamp - record.store_timestamp,
+                overdue=0,
+                slack=_SLACK if first is None else max(_SLACK, first.store_timestamp - record.store_timestamp),
+                sameQueue=first is None or request.queue_id < 0 or first.queue_id == request.queue_id,
+                sameMessage=first is None or _same_message(record, first),
+            )
+            yield row, f"the message of {exchange} with {named[0]} {wanted}"
+
+    def _timed(self) -> Iterator[PromiseRow]:
+        """Cancellations and messages of the same second in the timer, by their record's TIMER_OUT_MS."""
+        timed = [
+            (exchange, number, record)
+            for exchange, number, record in self.acknowledged
+            if exchange.request.kind == "send" and record.topic == WHEEL_TIMER_TOPIC and TIMER_OUT_MS in record.properties
+        ]
+        cancelling = [(exchange, record) for exchange, _, record in timed if TIMER_DEL_UNIQKEY in record.properties]
+        for exchange, number, record in timed:
+            request, key = exchange.request, record.properties.get(UNIQ_KEY)
+            if TIMER_DEL_UNIQKEY in record.properties or key is None:
+                continue
+            if class_of(request.topic) != _ORDINARY or request.topic in self.deleted:
+                continue
+            mine = exchange.broker, _second_of(record), key
+            topics = {
+                other.request.topic for other, by in cancelling if (other.broker, _second_of(by), by.properties[TIMER_DEL_UNIQKEY]) == mine
+            }
+            entries = self._entries(exchange.broker, request.topic, request.queue_id)
+            delivered = self._delivered_at(exchange.broker, _second_of(record))
+            row = row_of("timed")(
+                cancelled=request.topic in topics,
+                foreign=bool(topics) and request.topic not in topics,
+                passed=entries is not None and None not in entries and self._read_at(exchange) >= delivered + _TICK,
+                copies=len(self._copies(exchange, request.topic, record)),
+            )
+            yield row, f"message {number + 1} of {exchange}, which has a delivery time,"
+
+    def _delivered_at(self, broker: str, second: str | None) -> int:
+        """Return the time in ms at which the first message of a second of the timer was delivered, a late time if none was."""
+        records = self.history.logs[broker].records
+        found = (each.store_timestamp for each in records if each.topic != WHEEL_TIMER_TOPIC and _second_of(each) == second)
+        return min(found, default=_LONGEST)
 
     def _copies(self, exchange: StoredExchange, topic: str, origin: StoredRecord) -> list[StoredRecord]:
         """Return the records of a topic that were made of a waiting record, in the order of the log."""
@@ -463,6 +560,7 @@ class PromiseFacts:
                 discarded=self._was_discarded(exchange, record),
                 asked=any(event.value.get("asked") or event.value.get("body") for event in questions),
                 questionsKnown=bool(questions) and self._is_connected(request),
+                askedLater=any(_asks_about(event, record) and _has_ended(mine, event.seq) for event in questions),
             )
             yield row, f"half message {number + 1} of {exchange}"
 
@@ -501,8 +599,24 @@ class PromiseFacts:
                     sameTags=record.properties.get(TAGS) == before.properties.get(TAGS),
                     sameBorn=record.born_timestamp == before.born_timestamp,
                     moreTimes=record.reconsume_times == before.reconsume_times + 1,
+                    times=before.reconsume_times,
+                    limitKnown=(limit := self._most_retries(exchange)) is not None,
+                    limit=limit or 0,
+                    dead=record.topic.startswith(DLQ_PREFIX),
                 )
                 yield row, f"{record}, which {exchange} has stored,"
+
+    def _most_retries(self, back: StoredExchange) -> int | None:
+        """Return the maximum number of retries that the group of a send-back has, None if it is not certain."""
+        group = str(back.request.group)
+        changes = [
+            each for each in self.requests
+            if (each.op == "update_group" and _group_of(each).get("groupName") == group)
+            or (each.op == "delete_group" and each.fields.get("groupName") == group)
+        ]  # fmt: skip
+        last = last_of(changes, back.request.opaque)
+        found = None if last is None or last.code != SUCCESS or self.crashes else _group_of(last).get("retryMaxTimes")
+        return found if isinstance(found, int) else None
 
     # Queries
 
@@ -514,11 +628,25 @@ class PromiseFacts:
                 if records is not None:
                     wrong = sum(record.physical_offset != place for record in records) + (len(records) != 1)
                     yield row_of("lookup")(byPlace=True, wrong=wrong), str(exchange)
-        for look in self.states.get("looks", {}).get("looks", ()) if self.settled and not self.deleted else ():
+        if not self.settled or self.deleted:
+            return
+        for look in self.states.get("looks", {}).get("looks", ()):
             row = self._look(look)
             if row is not None:
                 text = ", ".join(f"{name} {value}" for name, value in look["args"].items())
                 yield row, f"the query {look['name']} after the program ({text})"
+        for exchange in self._last_queries():
+            row = self._look(_as_look(exchange))
+            if row is not None:
+                yield row, str(exchange)
+
+    def _last_queries(self) -> Iterator[Exchange]:
+        """Yield the queries by time that follow all requests that may store a message, and a pause in which these were dispatched."""
+        last = max((Span.of(each).end for each in self.requests if each.op in _CREATING), default=-1)
+        paused = min(
+            (event.seq for event in self.history.recorded.others if event.op in ("wait", "time") and event.seq > last), default=_END
+        )
+        yield from (each for each in self.requests if each.op in ("search", "earliest", "min_offset") and each.seq > paused)
 
     def _look(self, look: Mapping[str, Any]) -> Row | None:
         args, name = look["args"], look["name"]
@@ -538,7 +666,8 @@ class PromiseFacts:
         if name == "search" and not args.get("upper"):
             fitting = [offset for offset, time in enumerate(stored) if time >= args["time"]]
             answered = java_long(str(look["fields"].get("offset", "")))
-            return row_of("lookup")(byTime=True, answered=answered or 0, expected=fitting[0]) if fitting and answered is not None else None
+            expected = fitting[0] if fitting else len(stored)
+            return row_of("lookup")(byTime=True, answered=answered, expected=expected) if stored and answered is not None else None
         if name == "earliest" and stored:
             answered = java_long(str(look["fields"].get("timestamp", "")))
             return None if answered is None else row_of("lookup")(earliest=True, answered=answered, expected=stored[0])
@@ -558,7 +687,7 @@ class PromiseFacts:
         near = [r for r in fits if begin - _TICK <= r.store_timestamp <= end + _TICK]
         wrong = sum(record not in near for record in found)
         is_full = len(found) >= min(most, _MOST) or args.get("unique")
-        missing = 0 if is_full else sum(record not in found for record in inside)
+        missing = 0 if is_full or not self.history.indexed else sum(record not in found for record in inside)
         return row_of("lookup")(byKey=True, wrong=wrong, missing=missing)
 
     # Routes
@@ -585,23 +714,38 @@ class PromiseFacts:
             if query.op != "route" or query.code not in (SUCCESS, TOPIC_NOT_EXIST):
                 continue
             named = _route_brokers(query)
-            for name in {str(each.fields.get("brokerName")) for each in changes if each.seq < query.seq} if named is not None else ():
+            if named is None:
+                continue
+            for name in {str(each.fields.get("brokerName")) for each in changes if each.seq < query.seq}:
                 mine = [each for each in changes if each.fields.get("brokerName") in (name, None) and each.seq < query.seq]
                 last = last_of(mine, query.seq)
-                if last is None or not self._is_registered(last, mine, query):
+                if last is None or not self._is_certain(last, mine, query):
                     continue
-                yield row_of("registered")(there=name in (named or ())), f"{name} in the response to {query}"
+                left = last.request.get("code") == UNREGISTER_BROKER
+                config = {} if left else _registered_topics(last).get(query.topic)
+                if config is not None:
+                    row = row_of("registered")(there=name in named, left=left, same=left or _is_routed(named.get(name, {}), config))
+                    yield row, f"{name} in the response to {query}"
 
-    def _is_registered(self, last: Exchange, mine: Sequence[Exchange], query: Exchange) -> bool:
-        """Whether the last change is a registration of the topic by the only address of the broker, which is still connected."""
-        if last.request.get("code") != REGISTER_BROKER or last.code != SUCCESS or last.fields.get("brokerId") != "0":
+    def _is_certain(self, last: Exchange, mine: Sequence[Exchange], query: Exchange) -> bool:
+        """Whether the last change, of the only address of the broker, is a registration or its end, and the broker is still connected."""
+        accepted = last.request.get("code") in (REGISTER_BROKER, UNREGISTER_BROKER) and last.code == SUCCESS
+        if not accepted or last.fields.get("brokerId") != "0":
             return False
         address = last.fields.get("brokerAddr")
         closed = [event for event in self.history.recorded.others if event.op in ("disconnect", "hang_up", "crash", "wait", "clock")]
         if any(last.seq < event.seq < query.seq for event in closed if event.op != "wait"):
             return False
         others = [each for each in mine if each.op == "other" and each.fields.get("brokerAddr") != address]
-        return not others and query.topic in _registered_topics(last)
+        return not others
+
+    # Responses
+
+    def _answered(self) -> Iterator[PromiseRow]:
+        for exchange in self.requests:
+            if exchange.response is not None:
+                remark = str(exchange.response.get("remark") or "")
+                yield row_of("answered")(thrown=exchange.code != SUCCESS and _THROWN.match(remark) is not None), str(exchange)
 
     # Looking up
 
@@ -660,22 +804,47 @@ def _same_message(before: StoredRecord, record: StoredRecord) -> bool:
     return before.body == record.body and all(before.properties.get(name) == record.properties.get(name) for name in names)
 
 
-def _route_brokers(query: Exchange) -> set[str] | None:
-    """Return the brokers that a route names; none if the topic has no route. None if the response cannot be read."""
+def _route_brokers(query: Exchange) -> Mapping[str, Mapping[str, Any]] | None:
+    """Return the queues of each broker that a route names; none if the topic has no route. None if the response cannot be read."""
     if query.code != SUCCESS:
-        return set()
+        return {}
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         data = fastjson.loads(kept_body(query.response or {}) or b"{}")
-        return {str(row["brokerName"]) for row in data["queueDatas"]}
+        return {str(row["brokerName"]): dict(row) for row in data["queueDatas"]}
     return None
 
 
-def _registered_topics(registration: Exchange) -> Collection[str]:
+def _registered_topics(registration: Exchange) -> Mapping[str, Mapping[str, Any]]:
     """Return the topics of a registration; none if they are compressed."""
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         data = json.loads(kept_body(registration.request) or b"{}")
-        return set(data["topicConfigSerializeWrapper"]["topicConfigTable"])
-    return ()
+        return {str(name): dict(config) for name, config in data["topicConfigSerializeWrapper"]["topicConfigTable"].items()}
+    return {}
+
+
+def _is_routed(queues: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+    """Return whether a route has the values that a topic was registered with."""
+    return all(_equal(queues.get(name), config[name]) for name in _COUNTED if name in config)
+
+
+def _asks_about(question: Event, half: StoredRecord) -> bool:
+    """Return whether a producer was asked about this half message. Its born timestamp is unique in a program."""
+    records = _records_of(question.value) if question.op == "question" else None
+    return any(record.born_timestamp == half.born_timestamp for record in records or ())
+
+
+def _has_ended(ends: Sequence[Exchange], before: int) -> bool:
+    """Return whether a request that ended a half message got a successful response before this event."""
+    ended = (str(COMMIT), str(ROLLBACK))
+    return any(each.code == SUCCESS and str(each.fields.get("commitOrRollback")) in ended and Span.of(each).end < before for each in ends)
+
+
+def _as_look(query: Exchange) -> Mapping[str, Any]:
+    """Return a program's query by time in the form of a query after the program."""
+    fields = query.fields
+    args = {"topic": query.topic, "queue": _int(fields.get("queueId")), "time": _long(fields.get("timestamp"))}
+    args["upper"] = str(fields.get("boundaryType", "")).upper() == "UPPER"
+    return {"name": query.op, "args": args, "code": query.code, "fields": query.response_fields}
 
 
 def _keys(record: StoredRecord) -> Collection[str]:
@@ -684,10 +853,14 @@ def _keys(record: StoredRecord) -> Collection[str]:
 
 def _records(exchange: Exchange) -> list[StoredRecord] | None:
     """Return the records in a response's body; None if they cannot be read."""
-    response = exchange.response or {}
-    data = kept_body(response)
+    return _records_of(exchange.response or {})
+
+
+def _records_of(message: Mapping[str, Any]) -> list[StoredRecord] | None:
+    """Return the records in the body of a recorded request or response; None if they cannot be read."""
+    data = kept_body(message)
     if data is None:
-        return None if response.get("bodySize") else []
+        return None if message.get("bodySize") else []
     parts = [*records_in(data)]
     records = [record_at(part, place_of(part)) for part in parts]
     read = [record for record in records if record is not None]
@@ -720,9 +893,16 @@ def _wanted(update: Exchange) -> dict[str, Any] | None:
     """Return the values of an entry after an administrator's change; None if the request has malformed ones."""
     if update.op == "update_group":
         return dict(_group_of(update)) or None
-    names = ("readQueueNums", "writeQueueNums", "perm")
-    numbers = {name: java_int(str(update.fields.get(name, ""))) for name in names}
+    numbers = {name: java_int(str(update.fields.get(name, ""))) for name in _COUNTED}
     return None if None in numbers.values() else dict(numbers)
+
+
+def _is_valid(wanted: Mapping[str, Any]) -> bool:
+    """Return whether the values of an entry are in their documented ranges."""
+    counts = (wanted.get(name) for name in ("readQueueNums", "writeQueueNums", "retryQueueNums"))
+    perm, most = wanted.get("perm", 0), wanted.get("retryMaxTimes", 0)
+    legal = isinstance(perm, int) and 0 <= perm <= _PERMISSIONS and (not isinstance(most, int) or most >= -1)
+    return legal and all(not isinstance(count, int) or count >= 0 for count in counts)
 
 
 def _equal(stored: Any, wanted: Any) -> bool:

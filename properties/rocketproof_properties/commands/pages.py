@@ -96,6 +96,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "properties/docs/results/release-validations.md": RESULTS,
         "properties/docs/results/known-bugs-found.md": RESULTS,
         "properties/docs/results/faults-found.md": RESULTS,
+        "properties/docs/results/durability.md": RESULTS,
         "properties/docs/results/sent.md": RESULTS,
         "properties/docs/results/program-coverage.md": RESULTS,
         "properties/docs/results/transition-coverage.md": RESULTS,

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ..reports.choices import known
+from ..reports.choices import InputError, known
 from ..reports.exitcode import OK
-from .common import Flag, Json, Profile, write
+from .common import Flag, Json, Many, Profile, write
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..reports.output import Page
     from ..validation.promises import BrokenPromise
 
@@ -21,9 +23,15 @@ def promises(
     *,
     broken: Flag = False,
     profile: Profile | None = None,
+    durability: Flag = False,
+    target: Annotated[tuple[str, ...], Many] = (),
+    markdown: Json = None,
     json: Json = None,
 ) -> int:
     """Show what RocketMQ promises in every release, and where which release breaks it.
+
+    With --durability instead: which acknowledged messages survive a kill, a power loss, a changed byte, a full disk and the promotion of a
+    slave, by release line and flush mode. This takes minutes; --profile selects one line.
 
     Parameters
     ----------
@@ -33,9 +41,22 @@ def promises(
         List only promises that a release breaks.
     profile
         List only violations by this profile's release line, such as P494 or 4.9.4.
+    durability
+        Measure the table of durability on the reference implementation.
+    target
+        With --durability: also measure this target, such as apache:4.9.4; may be repeated.
+    markdown
+        With --durability: write the page with the tables to this file.
     json
         Also write the promises to this file.
     """
+    if durability:
+        if ids or broken or json is not None:
+            extra = ids[0] if ids else "--broken" if broken else "--json"
+            raise InputError(f"{extra} does not belong to --durability, whose table --markdown writes; leave it out")
+        return _durability(profile, target, markdown)
+    if target or markdown is not None:
+        raise InputError(f"{'--target' if target else '--markdown'} belongs to --durability; add it, or leave the option out")
     from ..catalogue.promises.broken import line_number
     from ..catalogue.promises.statements import promises as stated
     from ..reports.output import Page, counted
@@ -68,6 +89,30 @@ def promises(
     if not ids:
         page.line("source, formula and programs of one of them: rocketproof promises ID", "dim")
     return OK
+
+
+def _durability(profile: str | None, targets: tuple[str, ...], markdown: Path | None) -> int:
+    """Measure and show the durability table. Exit code 3 if a started target could not be measured."""
+    from rocketproof_profiles.releases import LINES
+
+    from ..brokers.choose import choose_named
+    from ..catalogue.promises.broken import line_number
+    from ..reports import output
+    from ..reports.files import replace_text
+    from ..validation.durability import table
+
+    chosen = [choose_named(name, None) for name in targets]
+    profiles = [line.profile for line in LINES] if profile is None else [LINES[line_number(profile)].profile]
+    with output.phases() as progress:
+        rows = table.of_lines(profiles, progress)
+        real = [row for target in chosen for row in table.of_target(target, progress)]
+    options = "".join(f" --target {name}" for name in targets) + ("" if profile is None else f" --profile {profile}")
+    page = table.markdown(rows, real, f"rocketproof promises --durability{options} --markdown FILE")
+    if markdown is not None:
+        replace_text(markdown, page, "--markdown")
+    else:
+        output.write(page)
+    return table.exit_code(real)
 
 
 def _where(one: BrokenPromise) -> str:

@@ -102,8 +102,12 @@ REPEATED: Mapping[str, Type] = {"settled": Bool, "queries": _I32, "differing": _
 - `moved`: queues whose next offset changed meanwhile. `changed`: topics whose entry changed meanwhile.
 """
 
+POSITION: Mapping[str, Type] = {"offset": _I64, "end": _I64}
+"""An offset that a broker accepted. `offset`: the committed offset. `end`: the queue's next offset at the end of the program."""
+
 ADMINISTERED: Mapping[str, Type] = {
     "known": Bool,
+    "valid": Bool,
     "group": Bool,
     "deleted": Bool,
     "there": Bool,
@@ -114,6 +118,7 @@ ADMINISTERED: Mapping[str, Type] = {
 """A topic or `group` that an administrator changed, and the broker's entry at the end.
 
 - `known`: the last change is certain. `deleted`: it was a deletion.
+- `valid`: its numbers are in their documented ranges: a permission from 0 to 7, no negative number of queues or retries.
 - `there`: the broker has the entry. `same`: the entry has all values of the last change.
 - `othersDeleted`: something else was deleted after the change. `restarted`: the broker's process restarted after it.
 """
@@ -133,13 +138,22 @@ ARRIVAL: Mapping[str, Type] = {
     "sameQueue": Bool,
     "sameMessage": Bool,
 }
-"""A message with a delay level; times are in milliseconds.
+"""A message with a delay level or a delivery time; times are in milliseconds.
 
-- `delay`: of the level. `copies`: how often it is in its target topic.
+- `delay`: of the level, or as requested. `copies`: how often it is in its target topic.
 - `waited`: from its storage to the storage of the first copy.
-- `overdue`: the time since it was due when its target was last read, without a copy; else 0.
+- `overdue`: the time since it was due when its target was last read, without a copy; else 0. Always 0 for a delivery time.
 - `slack`: the precision of the measurement.
 - `sameQueue`: the first copy is in the requested queue. `sameMessage`: it has the body, keys, tags and id of the message.
+"""
+
+TIMED: Mapping[str, Type] = {"cancelled": Bool, "foreign": Bool, "passed": Bool, "copies": _I32}
+"""A message with a delivery time, which waits in the broker's timer.
+
+- `cancelled`: a message to its topic, for the same second, was acknowledged that cancels its key.
+- `foreign`: no message to its topic cancels it, but one to another topic cancels the same key.
+- `passed`: another message of its second was delivered at least a tick before its target was last read.
+- `copies`: how often it is in its target topic.
 """
 
 HALF: Mapping[str, Type] = {
@@ -154,6 +168,7 @@ HALF: Mapping[str, Type] = {
     "discarded": Bool,
     "asked": Bool,
     "questionsKnown": Bool,
+    "askedLater": Bool,
 }
 """An acknowledged half message.
 
@@ -163,10 +178,27 @@ HALF: Mapping[str, Type] = {
 - `readAfter`: the target's queue was read after the commit had been dispatched.
 - `discarded`: the broker moved it to the topic of messages that were checked too often.
 - `asked`: its producer was asked about it. `questionsKnown`: the producer was connected, and all questions were recorded.
+- `askedLater`: its producer was asked about it after a request that ended it got a successful response.
 """
 
-RETURNED: Mapping[str, Type] = {"sameBody": Bool, "sameId": Bool, "sameKeys": Bool, "sameTags": Bool, "sameBorn": Bool, "moreTimes": Bool}
-"""A record that a send-back stored, compared with the record that was sent back. `moreTimes`: its reconsumeTimes is larger by one."""
+RETURNED: Mapping[str, Type] = {
+    "sameBody": Bool,
+    "sameId": Bool,
+    "sameKeys": Bool,
+    "sameTags": Bool,
+    "sameBorn": Bool,
+    "moreTimes": Bool,
+    "times": _I32,
+    "limitKnown": Bool,
+    "limit": _I32,
+    "dead": Bool,
+}
+"""A record that a send-back stored, compared with the record that was sent back.
+
+- `moreTimes`: its reconsumeTimes is larger by one. `times`: reconsumeTimes of the record that was sent back.
+- `limitKnown`: an administrator certainly gave the group a maximum number of retries before. `limit`: this maximum.
+- `dead`: the new record is a dead letter.
+"""
 
 LOOKUP: Mapping[str, Type] = {
     "byKey": Bool,
@@ -188,22 +220,32 @@ LOOKUP: Mapping[str, Type] = {
 ROUTED: Mapping[str, Type] = {"addressed": Bool, "namedTwice": Bool}
 """A broker in a route. `addressed`: the route has an address of it. `namedTwice`: the route lists it twice."""
 
-REGISTERED: Mapping[str, Type] = {"there": Bool}
-"""A broker whose last registration was accepted on a connection that is open, and the route of its topic. `there`: the route has it."""
+REGISTERED: Mapping[str, Type] = {"there": Bool, "left": Bool, "same": Bool}
+"""A broker whose last registration was accepted on a connection that is open, or that `left` by an accepted request; and a topic's route.
+
+- `there`: the route has it.
+- `same`: the route has the number of queues and the permission that the broker registered.
+"""
+
+ANSWERED: Mapping[str, Type] = {"thrown": Bool}
+"""A response. `thrown`: it is an error whose text is an exception of Java's own libraries, such as a NullPointerException."""
 
 PROMISED: Mapping[str, Mapping[str, Type]] = {
     "message": MESSAGE,
     "fetch": FETCH,
     "tracked": TRACKED,
+    "position": POSITION,
     "repeated": REPEATED,
     "administered": ADMINISTERED,
     "reach": REACH,
     "successor": SUCCESSOR,
     "arrival": ARRIVAL,
+    "timed": TIMED,
     "half": HALF,
     "returned": RETURNED,
     "lookup": LOOKUP,
     "routed": ROUTED,
     "registered": REGISTERED,
+    "answered": ANSWERED,
 }
 """The columns of each kind of rows."""

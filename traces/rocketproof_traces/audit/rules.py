@@ -17,8 +17,8 @@ Over = Literal[
     "record", "log", "line", "queue", "entry", "ending", "ledger", "ledgers", "file", "files", "topic", "table", "damage",
     "outcome", "operation", "commit", "host", "config", "level", "progress", "checkpoint", "index", "key",
     "exchange", "id", "kept", "counter", "count", "route", "place",
-    "message", "fetch", "tracked", "repeated", "administered", "reach", "successor", "arrival", "half", "returned", "lookup",
-    "routed", "registered", "judged", "verdict",
+    "message", "fetch", "tracked", "position", "repeated", "administered", "reach", "successor", "arrival", "timed", "half", "returned",
+    "lookup", "routed", "registered", "answered", "judged", "verdict",
 ]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
 

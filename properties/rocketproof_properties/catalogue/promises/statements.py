@@ -145,6 +145,11 @@ def _order() -> Iterator[Promise]:
         "fetch", "PRO-26", "A pull outside of the queue leads back to an offset of the queue.", f"{CLIENT}: PullStatus.OFFSET_ILLEGAL",
         implies(~f.found & f.bounded & ((f.offset < f.minOffset) | (f.offset > f.maxOffset)), inside), f.maxOffset, f.nextOffset,
     )  # fmt: skip
+    yield ORDER.over(
+        "fetch", "PRO-87", "A pull after the end of a queue leads to its end, so that no message is delivered again.",
+        f"{CLIENT}: PullStatus.OFFSET_ILLEGAL and PullResult.getNextBeginOffset",
+        implies(~f.found & f.bounded & (f.offset > f.maxOffset), f.nextOffset == f.maxOffset), f.maxOffset, f.nextOffset,
+    )  # fmt: skip
 
 
 def _batches() -> Iterator[Promise]:
@@ -210,6 +215,11 @@ def _groups() -> Iterator[Promise]:
         "tracked", "PRO-86", "A deleted topic leaves no committed offsets to a topic with the same name.",
         f"{DOCS}: Admin tool, deleteTopic", implies(t.deleted, ~t.outlives), False, t.outlives,
     )  # fmt: skip
+    p = vocabulary()["position"].row
+    yield GROUPS.over(
+        "position", "PRO-88", "A committed offset is an offset of the queue.", f"{DOCS}: Consumer progress management",
+        (p.offset >= 0) & (p.offset <= p.end), p.end, p.offset,
+    )  # fmt: skip
     yield GROUPS.as_in(
         "PRO-39", "A group continues at its committed offsets after a restart.", f"{DOCS}: Consumer progress, stored by the broker",
         "restart.progress",
@@ -239,6 +249,15 @@ def _delays() -> Iterator[Promise]:
     yield DELAYS.over(
         "kept", "PRO-44", "A message with a delay level is not put into its topic when it is sent.", delay,
         implies(asked, k.topicClass == "schedule"), 0, k.delayLevel,
+    )  # fmt: skip
+    t = vocabulary()["timed"].row
+    yield DELAYS.over(
+        "timed", "PRO-96", "A timed message that was cancelled by its key is not delivered.", f"{DOCS}: Delay messages, cancellation",
+        implies(t.cancelled, t.copies == 0), 0, t.copies,
+    )  # fmt: skip
+    yield DELAYS.over(
+        "timed", "PRO-97", "A cancellation affects no timed message of another topic.", f"{DOCS}: Delay messages, cancellation",
+        implies(t.foreign & t.passed, t.copies >= 1), 1, t.copies,
     )  # fmt: skip
     yield DELAYS.as_in("PRO-45", "A restart loses and repeats no delayed message.", delay, "restart.delayed", "fault.delayed")
 
@@ -275,6 +294,10 @@ def _transactions() -> Iterator[Promise]:
         "half", "PRO-51", "No half message is discarded before its producer was asked.", f"{docs}, check of local transactions",
         implies(h.discarded & h.questionsKnown, h.asked), True, h.asked,
     )  # fmt: skip
+    yield TRANSACTIONS.over(
+        "half", "PRO-89", "A producer is not asked about a half message that it has ended.", f"{docs}, check of local transactions",
+        implies(h.questionsKnown, ~h.askedLater), False, h.askedLater,
+    )  # fmt: skip
     yield TRANSACTIONS.as_in(
         "PRO-52", "A producer that does not end its half messages is asked about them.", f"{docs}, check of local transactions",
         "AUX-33.asked",
@@ -298,6 +321,11 @@ def _retries() -> Iterator[Promise]:
     yield RETRIES.as_in("PRO-57", "A retried message names the id of its first record.", f"{docs}, ORIGIN_MESSAGE_ID", "INV-50")
     same = r.sameBody & r.sameId & r.sameKeys & r.sameTags & r.sameBorn
     yield RETRIES.over(
+        "returned", "PRO-90", "A message that was retried as often as its group's retryMaxTimes becomes a dead letter.",
+        f"{docs}, retryMaxTimes of updateSubGroup",
+        implies(r.limitKnown & (r.limit >= 0) & (r.times >= r.limit), r.dead), True, r.dead,
+    )  # fmt: skip
+    yield RETRIES.over(
         "returned", "PRO-58", "A message that is sent back keeps its body, id, keys, tag and time of birth.", docs, same, True, same
     )
 
@@ -313,6 +341,15 @@ def _administration() -> Iterator[Promise]:
     yield ADMINISTRATION.over(
         "administered", "PRO-60", "A group has the settings that its administrator gave it.", f"{admin}, updateSubGroup",
         implies(a.known & a.group & ~a.deleted, kept), True, kept,
+    )  # fmt: skip
+    yield ADMINISTRATION.over(
+        "administered", "PRO-91", "A change to a value outside of its documented range is rejected.", f"{admin}, updateTopic",
+        implies(a.known & ~a.deleted, a.valid), True, a.valid,
+    )  # fmt: skip
+    e = vocabulary()["answered"].row
+    yield ADMINISTRATION.over(
+        "answered", "PRO-92", "A request with missing or wrong fields is rejected with a reason, not by an exception inside the broker.",
+        f"{DOCS}: Remoting, response codes and remarks", ~e.thrown, False, e.thrown,
     )  # fmt: skip
     yield ADMINISTRATION.over(
         "administered", "PRO-61", "A change by an administrator survives the end of the broker's process.", admin,
@@ -353,6 +390,10 @@ def _queries() -> Iterator[Promise]:
         implies(q.byTime, q.answered <= q.expected), q.expected, q.answered,
     )  # fmt: skip
     yield QUERIES.over(
+        "lookup", "PRO-93", "A search by time leads to no message that was stored before that time.", f"{CLIENT}: MQAdmin.searchOffset",
+        implies(q.byTime, q.answered >= q.expected), q.expected, q.answered,
+    )  # fmt: skip
+    yield QUERIES.over(
         "lookup", "PRO-70", "A query by id returns the message with this id.", f"{CLIENT}: MQAdmin.viewMessage",
         implies(q.byPlace, q.wrong == 0), 0, q.wrong,
     )  # fmt: skip
@@ -370,14 +411,22 @@ def _queries() -> Iterator[Promise]:
 
 def _routes() -> Iterator[Promise]:
     r = vocabulary()["routed"].row
+    b, registration = vocabulary()["registered"].row, f"{DOCS}: NameServer, registration"
     route = f"{CLIENT}: TopicRouteData"
     yield ROUTES.over("routed", "PRO-74", "A route has an address for each broker that it names.", route, r.addressed, True, r.addressed)
     yield ROUTES.over("routed", "PRO-75", "A route names each broker once.", route, ~r.namedTwice, False, r.namedTwice)
     yield ROUTES.over(
         "registered", "PRO-84", "A broker whose registration was accepted is in the routes of its topics while it is connected.",
-        f"{DOCS}: NameServer, registration", vocabulary()["registered"].row.there, True, vocabulary()["registered"].row.there,
+        registration, implies(~b.left, b.there), True, b.there,
     )  # fmt: skip
-    yield ROUTES.as_in("PRO-76", "A broker's address is registered under one id only.", f"{DOCS}: NameServer, registration", "INV-60")
+    yield ROUTES.over(
+        "registered", "PRO-94", "A route has the number of queues and the permission that the broker last registered.", registration,
+        implies(b.there & ~b.left, b.same), True, b.same,
+    )  # fmt: skip
+    yield ROUTES.over(
+        "registered", "PRO-95", "A broker that has unregistered is in no route.", registration, implies(b.left, ~b.there), False, b.there
+    )
+    yield ROUTES.as_in("PRO-76", "A broker's address is registered under one id only.", registration, "INV-60")
 
 
 def _durability() -> Iterator[Promise]:

@@ -87,7 +87,7 @@ def _round(store: PromisedStore, most: int, over: Callable[[], bool]) -> bool:
         if over():
             return False
         running.kill(BROKER)
-        _restore(place, disk_state.files)
+        restore(place, disk_state.files)
         store.where = f"loss {number}, {flush}, state {state}: {disk_state.description}"
         store.promised = disk_state.promised.copy()
         store.results.states += 1
@@ -121,7 +121,7 @@ def _earlier(
         yield _DiskState(f"only what was forced when {operations[-1].path} had just been made", synced, known)
 
 
-def _restore(place: Path, files: Mapping[str, bytes]) -> None:
+def restore(place: Path, files: Mapping[str, bytes]) -> None:
     """Replace the broker's files by the files of a disk state."""
     shutil.rmtree(place)
     for path, data in files.items():

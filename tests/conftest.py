@@ -90,8 +90,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    named = {path: not _NAMED.isdisjoint(path.parents) for path in {item.path for item in items}}  # of files: there are fewer of them
     for item in items:
-        if not _NAMED.isdisjoint(item.path.parents) and item.get_closest_marker("slow") is None:
+        if named[item.path] and item.get_closest_marker("slow") is None:
             item.add_marker("nightly")
 
 

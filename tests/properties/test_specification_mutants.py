@@ -98,7 +98,7 @@ def stops_after(times: int) -> Callable[[str, int, int], None]:
 
 @pytest.fixture(scope="module")
 def sample() -> tuple[SpecificationMutant, ...]:
-    return chosen(["locks"], 60, 1)
+    return chosen(["locks"], 24, 1)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_interrupted_run_keeps_results_and_resumes(
     stopped = run(sample, progress=stops_after(1))
     assert stopped.stopped == CTRL_C and stopped.exit_code == 3
     counts = stopped.counts
-    assert 0 < counts[UNDECIDED] < len(stopped.rows) == len(every.rows) == 60
+    assert 0 < counts[UNDECIDED] < len(stopped.rows) == len(every.rows) == 24
     assert stopped.deviations is not None
     stopped.deviations.append("locks: the implementation does otherwise")
     file = tmp_path / "mutants.json"

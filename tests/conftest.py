@@ -12,6 +12,12 @@ import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    # Without bytecode this process and the hundred that tests start would compile all modules anew; so it is kept out of sight.
+    # This comes before the imports: pytest rewrites Hypothesis, which takes 2 CPU-s.
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(Path(__file__).parents[1] / ".rocketproof" / "bytecode")
+    sys.dont_write_bytecode = False
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -34,11 +40,6 @@ settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 
 os.environ["ROCKETPROOF_FRESH"] = "1"  # a test of `check` is one of the engines, and not of what an earlier test left in the cache
-
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    # Without bytecode this process and the hundred that tests start would compile all modules anew; so it is kept out of sight.
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(Path(__file__).parents[1] / ".rocketproof" / "bytecode")
-    sys.dont_write_bytecode = False
 
 if not os.environ.get("CI"):
     # The models of these tests are small: compiling their kernels takes longer than running them. CI compiles as users do.
@@ -89,8 +90,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    named = {path: not _NAMED.isdisjoint(path.parents) for path in {item.path for item in items}}  # of files: there are fewer of them
     for item in items:
-        if not _NAMED.isdisjoint(item.path.parents) and item.get_closest_marker("slow") is None:
+        if named[item.path] and item.get_closest_marker("slow") is None:
             item.add_marker("nightly")
 
 

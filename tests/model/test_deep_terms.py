@@ -50,7 +50,7 @@ def total(x: Expr, size: int) -> Expr:
 
 
 SHAPES = {shape.__name__: shape for shape in (conjunction, disjunction, choices, without_value, total)}
-CASES = [pytest.param((name, 250 if name == "without_value" else USUAL), id=name) for name in SHAPES]
+CASES = [pytest.param((name, 150 if name == "without_value" else USUAL), id=name) for name in SHAPES]
 CASES += [pytest.param((name, size), id=f"large {name}", marks=pytest.mark.nightly) for name, size in LARGE.items()]
 
 

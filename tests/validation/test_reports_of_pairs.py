@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from proportion import few
+
 DATA = Path(__file__).parents[1] / "data" / "pairs"
 PAIRS = sorted(folder.name for folder in DATA.iterdir())
 FOLDER = Path(__file__).with_name("snapshots")
@@ -26,7 +28,7 @@ def normal(text: str, report: Path) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("pair", few(PAIRS, 3))
 def test_report_on_two_planted_bugs(pair: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     report = Path(shutil.copytree(DATA / pair, tmp_path / "report"))

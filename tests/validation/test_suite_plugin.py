@@ -290,7 +290,7 @@ def test_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[SuiteResu
 def broker() -> Iterator[tuple[str, ...]]:
     """Options for a faultless broker, by address."""
     with InProcess("P494").open() as running:
-        yield on(running.brokers["broker-a"], f"--rocketproof-nameserver={running.name_server}", "--rocketproof-programs=12")
+        yield on(running.brokers["broker-a"], f"--rocketproof-nameserver={running.name_server}", "--rocketproof-programs=6")
 
 
 def test_run_on_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:

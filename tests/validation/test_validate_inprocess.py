@@ -31,7 +31,7 @@ from rocketproof_properties.validation.validate import ValidationRequest, mark, 
 from rocketproof_protocol.topics import SCHEDULE
 
 PROFILE = "P494"
-COUNT = 30
+COUNT = 12
 """Programs of the validation whose report the tests read."""
 SEND = ("send", {"topic": "A", "body": "hello"})
 
@@ -85,7 +85,7 @@ def test_report_is_written_for_people_and_programs(done: tuple[report.Validation
     data = json.loads((folder / "report.json").read_text())
     assert (data["schema"], data["version"], data["profile"], data["exit"]) == ("rocketproof-validation", 2, PROFILE, 0)
     assert found.findings == [] and data["programs"]["judged"] == COUNT
-    assert data["requests"] == sum(program.requests for program in found.judged) > 100
+    assert data["requests"] == sum(program.requests for program in found.judged) > 5 * COUNT
     assert {row["id"] for row in data["verdicts"]} >= {"INV-06.records", "INV-34.records", "INV-43", "reference", "specification"}
     suite = Xml.parse(folder / "junit.xml").getroot().find("testsuite")
     assert suite is not None and suite.get("failures") == "0" and suite.get("tests") == str(len(data["verdicts"]))

@@ -98,6 +98,7 @@ app = App(
     "Options of a command: rocketproof COMMAND --help. Pages: rocketproof docs",
     version=_version,
     version_flags=["--version"],
+    version_format="plaintext",  # the others import a renderer of Markdown
     suppress_keyboard_interrupt=False,
     console=output.Output(),
 )
@@ -108,7 +109,8 @@ for _title, _commands in GROUPS.items():
         _shown = _IN_A_CLONE or _title != DEVELOPMENT
         app.command(_command, name=NAMES.get(_command.__name__, _command.__name__.replace("_", "-")), group=_groups[_title], show=_shown)
 _other = Group("Other", sort_key=len(GROUPS))
-app.register_install_completion_command(group=_other)
+_completion: Final = f"{__package__}.completion:install"  # imported when it runs
+app.command(_completion, name="--install-completion", help="Install shell completion for this application.", group=_other)
 app["--help"].group = app["--version"].group = (_other,)
 
 

@@ -90,15 +90,16 @@ class DrawCounts:
     def rarest(self, choices: Sequence[T], features: Callable[[T], Sequence[Hashable]], weight: Callable[[T], int] = lambda choice: 1) -> T:
         """Return the choice with the lowest ratio of counts to weight.
 
-        Features are compared in order; ties are broken at random.
+        Every choice has the same number of features. They are compared in order; ties are broken at random.
         """
         if self.plain:
             return self.chance.choice(choices)
-        ratios = [
-            tuple((self.counts[feature] + self.before[feature]) / weight(choice) for feature in features(choice)) for choice in choices
-        ]
-        least = min(ratios)
-        return self.chance.choice([choice for choice, ratio in zip(choices, ratios, strict=True) if ratio == least])
+        left = [(choice, weight(choice), features(choice)) for choice in choices]
+        for place in range(len(left[0][2])):
+            ratios = [(self.counts.get(names[place], 0) + self.before.get(names[place], 0)) / share for _, share, names in left]
+            least = min(ratios)
+            left = [row for row, ratio in zip(left, ratios, strict=True) if ratio == least]
+        return self.chance.choice(left)[0]
 
     def note(self, features: Iterable[Hashable]) -> None:
         self.counts.update(features)

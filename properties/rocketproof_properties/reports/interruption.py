@@ -13,7 +13,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
-import multiprocessing
 import os
 import sys
 import threading
@@ -116,7 +115,8 @@ def end_at_once() -> None:
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(_SHOW_CURSOR)  # a progress line hides it
         sys.stderr.flush()
-    for process in multiprocessing.active_children():
+    multiprocessing = sys.modules.get("multiprocessing")  # not imported: no child has been started with it
+    for process in multiprocessing.active_children() if multiprocessing is not None else ():
         process.kill()
     os._exit(STOPPED)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import fs
 
@@ -106,6 +105,8 @@ class FolderResults:
             raise TraceError(path, f"cannot be written ({error})", "give a folder of your own with room in it") from None
 
     def _rows(self, columns: list[str]) -> Iterator[tuple[int, pa.Table]]:
+        import pyarrow.dataset as ds  # here, because it imports pandas where that is installed
+
         for number, path in self._batches():
             files = fs.FileSelector(path)
             names = [info.path for info in self.files.get_file_info(files) if info.path.endswith(".parquet")]

@@ -144,7 +144,9 @@ def test_thresholds_and_tables_have_own_rules(store: Path, rules: Path, tmp_path
 
 
 WRONG = {
-    "unknown field": ('@rule("A-1", "s")\ndef a(r):\n    return r.bodylength <= 3', "5:12", "no field bodylength; did you mean bodyLength?"),
+    "unknown field": (
+        '@rule("A-1", "s")\ndef a(r):\n    return r.bodylength <= 3', "5:12", "no field bodylength; did you mean bodyLength?",
+    ),
     "wrong type": ('@rule("A-1", "s")\ndef a(r):\n    return r.bodyLength == "3"', "5:12", "'3' is not a number"),
     "unknown name": ('@rule("A-1", "s")\ndef a(r):\n    return r.topicClass == "ordnary"', "5:12", "'ordnary' is not a value of"),
     "unknown property": ('@rule("A-1", "s")\ndef a(r):\n    return r.has("KEY")', "5:12", "no property 'KEY' is known; did you mean KEYS?"),

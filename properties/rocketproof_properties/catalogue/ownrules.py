@@ -35,7 +35,7 @@ def load(files: Sequence[Path], rows: Collection[str], command: str) -> OwnRules
         imported = [value for value in vars(module).values() if isinstance(value, DeclaredRule)]
         new = [each for each in dict.fromkeys((*declared, *imported)) if each not in rules]
         if not new:
-            raise InputError(f"{file}:1: has no rule; write one with @rule('SHOP-1', 'its sentence') from rocketproof.rules")
+            raise InputError(f"{file}:1:1: has no rule; write one with @rule('SHOP-1', 'its sentence') from rocketproof.rules")
         for each in new:
             _check(each, rows, command, places, built_in)
         rules += new

@@ -142,7 +142,7 @@ class _Reader:
         if "STEPS" not in self.values:
             near = [name for name in self.values if name.upper() == "STEPS" or name in ("PROGRAM", "program")]
             hint = f"call {near[0]} STEPS" if near else f"write STEPS = [{_EXAMPLE}, ...]"
-            raise InputError(f"{self.path}:1: no STEPS in this file; {hint}")
+            raise InputError(f"{self.path}:1:1: no STEPS in this file; {hint}")
         named = self._called()
         needs = named.get("needs", "")
         if not is_known(needs):

@@ -1,4 +1,7 @@
-"""Load files with rules of a user, and reject those that an audit or a judge cannot use. Every error is one line `file:line: what; fix`."""
+"""Load files with rules of a user, and reject those that an audit or a judge cannot use.
+
+Every error is one line `file:line:column: what; how to fix it`.
+"""
 
 from __future__ import annotations
 

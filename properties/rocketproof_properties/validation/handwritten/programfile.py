@@ -11,7 +11,7 @@ A Python file defines these names; all but the first are optional.
 - `TIMES`: how often it is performed, for races.
 - `shows(answers)`: whether the responses show the problem. `PROPERTY`: the problem is that this property or promise is broken.
 
-Every error becomes one line `file:line: what; how to fix it`.
+Every error becomes one line `file:line:column: what; how to fix it`.
 """
 
 from __future__ import annotations

@@ -330,7 +330,7 @@ def test_a_mistake_is_refused_with_its_place(mistake: str) -> None:
     said = str(refusal.value)
     assert words in said
     assert "\n" not in said
-    file, line = refusal.value.place.rsplit(":", 1)
+    file, line, _ = refusal.value.place.rsplit(":", 2)
     assert file == __file__
     assert any(int(line) in lines_of(function) for function in (make, act)), said
 

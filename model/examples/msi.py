@@ -3,7 +3,7 @@
 With `careless` the bus lets a cache write while others still have copies, so they read old data.
 """
 
-from rocketproof_model import Enum, Int, Maybe, Model, forall, implies, ite
+from rocketproof_model import Body, Enum, Expr, Int, Maybe, Model, forall, implies, ite
 
 SCOPES = {"two": {"caches": 2}, "three": {"caches": 3}, "careless": {"caches": 2, "careless": True}}
 
@@ -18,25 +18,25 @@ def model(caches: int = 2, careless: bool = False) -> Model:
     data = m.var("data", Int(0, 1), init=0, sentence="the data in memory", part="memory")
     newest = m.var("newest", Int(0, 1), init=0, sentence="the data that was written last")
 
-    def alone(c):
+    def alone(c: Expr) -> Expr:
         return forall(Cache, lambda d: (d == c) | (state[d] == "invalid"))
 
     @m.action(sends_to="bus", c=Cache)
-    def ask_to_read(a, c):
+    def ask_to_read(a: Body, c: Expr) -> None:
         """A cache without a copy asks for one."""
         a.by(c)
         a.guard("no copy", (state[c] == "invalid") & (wanted[c] == "nothing"), "the cache has no copy and asks for none")
         a.set(wanted[c], "to read")
 
     @m.action(sends_to="bus", c=Cache)
-    def ask_to_write(a, c):
+    def ask_to_write(a: Body, c: Expr) -> None:
         """A cache asks for the only copy."""
         a.by(c)
         a.guard("cannot write", (state[c] != "modified") & (wanted[c] == "nothing"), "the cache may not write and asks for nothing")
         a.set(wanted[c], "to write")
 
     @m.action(sends_to="memory", c=Cache, d=Cache, fair="weak")
-    def write_back(a, c, d):
+    def write_back(a: Body, c: Expr, d: Expr) -> None:
         """The owner writes its data back, because another cache asks for a copy."""
         a.by(c)
         a.guard("owner", (state[c] == "modified") & (wanted[d] != "nothing"), "the cache is the owner, and another one asks")
@@ -45,13 +45,13 @@ def model(caches: int = 2, careless: bool = False) -> Model:
         a.set(owner, None)
 
     @m.action(part="bus", c=Cache, d=Cache, fair="weak")
-    def invalidate(a, c, d):
+    def invalidate(a: Body, c: Expr, d: Expr) -> None:
         """The bus takes a copy away, because another cache asks to write."""
         a.sends_to(d)
         a.guard("shared", (c != d) & (wanted[c] == "to write") & (state[d] == "shared"), "another cache asks to write")
         a.set(state[d], "invalid")
 
-    def serve(a, c, wish, right):
+    def serve(a: Body, c: Expr, wish: str, right: str) -> None:
         a.sends_to(c)
         a.guard("asked", wanted[c] == wish, f"the cache asks {wish}")
         a.guard("no owner", owner.is_none, "no cache may write")
@@ -60,12 +60,12 @@ def model(caches: int = 2, careless: bool = False) -> Model:
         a.set(wanted[c], "nothing")
 
     @m.action(part="memory", c=Cache, fair="strong")
-    def serve_read(a, c):
+    def serve_read(a: Body, c: Expr) -> None:
         """The memory gives a cache a copy."""
         serve(a, c, "to read", "shared")
 
     @m.action(part="memory", c=Cache, fair="strong")
-    def serve_write(a, c):
+    def serve_write(a: Body, c: Expr) -> None:
         """The memory gives a cache the only copy."""
         serve(a, c, "to write", "modified")
         if not careless:
@@ -73,7 +73,7 @@ def model(caches: int = 2, careless: bool = False) -> Model:
         a.set(owner, c)
 
     @m.action(c=Cache, d=Int(0, 1))
-    def write(a, c, d):
+    def write(a: Body, c: Expr, d: Expr) -> None:
         """The owner writes new data into its copy."""
         a.by(c)
         a.guard("owner", state[c] == "modified", "the cache may write")

@@ -1,6 +1,8 @@
 """Peterson's algorithm: two processes exclude each other with a flag each and a turn."""
 
-from rocketproof_model import Enum, Model
+from typing import Literal
+
+from rocketproof_model import Body, Enum, Expr, Model
 
 
 def model() -> Model:
@@ -9,8 +11,8 @@ def model() -> Model:
     at = m.var("at", Enum("idle", "asking", "waiting", "critical"), over=Process, init="idle")
     turn = m.var("turn", Process, init=0)
 
-    def step(name, before, then, fair=None):
-        def act(a, p):
+    def step(name: str, before: str, then: str, fair: Literal["weak"] | None = None) -> None:
+        def act(a: Body, p: Expr) -> None:
             a.guard(before, at[p] == before, f"the process is {before}")
             if name == "yield":
                 a.set(turn, 1 - p)

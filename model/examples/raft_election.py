@@ -1,6 +1,6 @@
 """Raft's election of a leader: servers vote once a term, and messages may be lost, doubled and late: all that was sent stays in flight."""
 
-from rocketproof_model import Enum, Int, Maybe, Model, SetOf, count, exists, forall, implies, single
+from rocketproof_model import Body, Enum, Expr, Int, Maybe, Model, SetOf, count, exists, forall, implies, single
 
 SCOPES = {"three": {"servers": 3, "terms": 2}, "more terms": {"servers": 3, "terms": 3}}
 
@@ -16,7 +16,7 @@ def model(servers: int = 3, terms: int = 2) -> Model:
     votes = m.var("votes", SetOf((Server, Server, Term)), init=(), sentence="from whom, to whom, in which term")
 
     @m.action(s=Server)
-    def timeout(a, s):
+    def timeout(a: Body, s: Expr) -> None:
         """A server that hears of no leader becomes a candidate of the next term, votes for itself and asks the others."""
         a.guard("no leader", role[s] != "leader", "the server is no leader")
         a.bound("terms left", term[s] < terms, "the run allows another term")
@@ -27,7 +27,7 @@ def model(servers: int = 3, terms: int = 2) -> Model:
         a.add(requests, (s, term[s] + 1))
 
     @m.action(s=Server, t=Term)
-    def update(a, s, t):
+    def update(a: Body, s: Expr, t: Expr) -> None:
         """A server learns of a higher term, and follows."""
         a.guard("higher", t > term[s], "the term is higher than its own")
         a.guard("seen", exists(requests, lambda c, u: u == t) | exists(votes, lambda v, c, u: u == t), "a message has the term")
@@ -36,7 +36,7 @@ def model(servers: int = 3, terms: int = 2) -> Model:
         a.set(voted[s], None)
 
     @m.action(s=Server, r=requests)
-    def grant(a, s, r):
+    def grant(a: Body, s: Expr, r: Expr) -> None:
         """A server votes for a candidate of its term, if it has voted for nobody else."""
         a.guard("same term", r[1] == term[s], "the request is of its term")
         a.guard("free", voted[s].is_none | (voted[s] == r[0]), "it has voted for nobody else")
@@ -44,19 +44,19 @@ def model(servers: int = 3, terms: int = 2) -> Model:
         a.add(votes, (s, *r))
 
     @m.action(s=Server, v=votes)
-    def count_vote(a, s, v):
+    def count_vote(a: Body, s: Expr, v: Expr) -> None:
         """A candidate counts a vote of its term."""
         a.guard("for it", (v[1] == s) & (v[2] == term[s]) & (role[s] == "candidate"), "the vote is for it, in its term")
         a.add(granted[s], v[0])
 
     @m.action(s=Server)
-    def win(a, s):
+    def win(a: Body, s: Expr) -> None:
         """A candidate that most servers have voted for leads."""
         a.guard("candidate", role[s] == "candidate", "the server is a candidate")
         a.guard("quorum", 2 * count(granted[s], lambda _: True) > servers, "most servers have voted for it")
         a.set(role[s], "leader")
 
-    def leads(s, t):
+    def leads(s: Expr, t: Expr) -> Expr:
         return (role[s] == "leader") & (term[s] == t)
 
     m.always(

@@ -4,7 +4,7 @@ The protocol of Gray and Lamport's "Consensus on Transaction Commit", whose TLA+
 resource managers and 296,448 with seven.
 """
 
-from rocketproof_model import Bool, Enum, Model, SetOf, after, exists, forall, implies, single
+from rocketproof_model import Body, Bool, Enum, Expr, Model, SetOf, after, exists, forall, implies, single
 
 SCOPES = {"three": {"rms": 3}, "five": {"rms": 5}, "seven": {"rms": 7}}
 
@@ -21,27 +21,27 @@ def model(rms: int = 3) -> Model:
     says_abort = m.var("says_abort", Bool, init=False)
 
     @m.action(r=RM)
-    def prepare(a, r):
+    def prepare(a: Body, r: Expr) -> None:
         """A resource manager prepares and tells the transaction manager."""
         a.guard("working", state[r] == "working", "the resource manager is still working")
         a.set(state[r], "prepared")
         a.set(says_prepared, says_prepared | single(r))
 
     @m.action(r=RM)
-    def give_up(a, r):
+    def give_up(a: Body, r: Expr) -> None:
         """A resource manager aborts of its own accord; its silence tells enough."""
         a.guard("working", state[r] == "working", "the resource manager is still working")
         a.set(state[r], "aborted")
 
     @m.action(r=RM)
-    def hear_prepared(a, r):
+    def hear_prepared(a: Body, r: Expr) -> None:
         """The transaction manager takes note of a prepared resource manager."""
         a.guard("undecided", manager == "undecided", "the transaction manager has not decided")
         a.guard("told", says_prepared.has(r), "the resource manager has said that it is prepared")
         a.set(seen, seen | single(r))
 
     @m.action()
-    def commit(a):
+    def commit(a: Body) -> None:
         """The transaction manager decides to commit."""
         a.guard("undecided", manager == "undecided", "the transaction manager has not decided")
         a.guard("all prepared", forall(RM, lambda r: seen.has(r)), "every resource manager is known to be prepared")
@@ -49,25 +49,25 @@ def model(rms: int = 3) -> Model:
         a.set(says_commit, True)
 
     @m.action(fair="weak")
-    def abort(a):
+    def abort(a: Body) -> None:
         """The transaction manager decides to abort, which it may at any time before it commits."""
         a.guard("undecided", manager == "undecided", "the transaction manager has not decided")
         a.set(manager, "aborted")
         a.set(says_abort, True)
 
     @m.action(r=RM, fair="weak")
-    def hear_commit(a, r):
+    def hear_commit(a: Body, r: Expr) -> None:
         """A resource manager obeys the decision to commit."""
         a.guard("told", says_commit, "the transaction manager has said commit")
         a.set(state[r], "committed")
 
     @m.action(r=RM, fair="weak")
-    def hear_abort(a, r):
+    def hear_abort(a: Body, r: Expr) -> None:
         """A resource manager obeys the decision to abort."""
         a.guard("told", says_abort, "the transaction manager has said abort")
         a.set(state[r], "aborted")
 
-    def decided(r):
+    def decided(r: Expr) -> Expr:
         return (state[r] == "committed") | (state[r] == "aborted")
 
     m.always("consistent", ~(exists(RM, lambda r: state[r] == "committed") & exists(RM, lambda r: state[r] == "aborted")),

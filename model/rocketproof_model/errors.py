@@ -1,7 +1,7 @@
 """Errors that state the problem, its source line, and the remedy.
 
-A model is ordinary Python, so the place of a mistake is a line of the caller's file. `caller()` finds it: the innermost frame that is not
-part of this package.
+A model is ordinary Python, so the place of a mistake is a `file:line:column` of the caller's file. `caller()` finds it: the innermost frame
+that is not part of this package.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from types import FrameType
+from types import CodeType, FrameType
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _LANGUAGE = (_HERE, os.path.join(_HERE, "language"))
@@ -24,7 +24,7 @@ class RocketproofError(Exception):
 
 
 class ModelError(RocketproofError):
-    """A wrongly built model. `place` is `file:line` of the declaration, `remedy` is how to fix it."""
+    """A wrongly built model. `place` is `file:line:column` of the declaration, `remedy` is how to fix it."""
 
     def __init__(self, problem: str, remedy: str, place: str | None = None) -> None:
         self.problem = problem
@@ -46,9 +46,21 @@ class LimitReached(RocketproofError):
 
 
 def caller() -> str:
-    """Return `file:line` of the innermost frame outside the modelling language (the specification counts as a caller)."""
+    """Return the position of the innermost frame outside the modelling language (the specification counts as a caller)."""
     frame = _outside()
-    return "<unknown>" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return "<unknown>" if frame is None else position(frame.f_code, frame.f_lasti)
+
+
+def position(code: CodeType, instruction: int) -> str:
+    """Return `file:line:column` of an instruction, such as a frame's `f_lasti` or a traceback's `tb_lasti`. Both count from 1."""
+    line, _, begin, _ = next(itertools.islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
+    line = line or code.co_firstlineno
+    return f"{code.co_filename}:{line}:{column(linecache.getline(code.co_filename, line), begin or 0)}"
+
+
+def column(line: str, offset: int) -> int:
+    """Return the column, from 1, of a byte of a source line in UTF-8: Python counts the bytes before a syntax node."""
+    return len(line.encode()[:offset].decode("utf-8", "ignore")) + 1
 
 
 def _outside() -> FrameType | None:

@@ -33,7 +33,7 @@ from rocketproof_traces.witness.words import value_text
 ANSWER = Path(__file__).parents[2] / "traces" / "explorer" / "test" / "answer.ts"
 ENABLED, REFUSED = 400, 12
 """The most instances of an action that the page lists: enabled ones, and those that one guard refuses."""
-_PLACE = re.compile(r"\([^() ]*/(?=[^/() ]+:\d+\))")
+_PLACE = re.compile(r"\([^() ]*/(?=[^/() ]+:\d+:\d+\))")
 """The folder of a source file, which a page does not name."""
 
 

@@ -30,32 +30,34 @@ def model(N=3):
     return m
 '''
 
-# The change in the valid file, and the line and words of the refusal.
+# The change in the valid file, and the place and words of the refusal.
 BROKEN = {
-    "syntax": ("def model(N=3):", "def model(N=3:", 8, "syntax"),
-    "import": ("import Int, Model", "import Int, Modell", 2, "ImportError: cannot import name 'Modell'"),
-    "name": ("n < N", "n < M", 15, "NameError: name 'M' is not defined"),
-    "unknown variable": ("init=0)", "init=0)\n    x = Model('other').var('x', Int(0, 1), init=0)\n    m.always('p', x == 0, 's')", 12, "x"),
-    "out of its type": ("init=0)", "init=7)", 10, "7"),
-    "no sentence": ('"there is room"', '""', 15, "no sentence"),
-    "written twice": ("a.set(n, n + 1)", "a.set(n, n + 1)\n        a.set(n, 0)", 17, "written twice"),
-    "truth value": ("n < N,", "n < N and n >= 0,", 15, "truth value"),
-    "nothing returned": ("    return m\n", "", 8, "returned NoneType"),
-    "no model": ("def model(", "def modell(", 1, "no model in this file"),
-    "foreign size": ('{"N": 2}', '{"K": 2}', 8, "unexpected keyword argument 'K'"),
-    "scopes": ('{"small": {"N": 2}, "large": {"N": 5}}', "[2, 5]", 4, "SCOPES is not a dict"),
-    "expected id": ('"never two": "violated"', '"never too": "violated"', 5, "never two"),
-    "expected verdict": ('"violated"}', '"maybe"}', 5, "holds, violated, unknown"),
-    "no properties": ('    m.always("never two", n != 2, "the counter is never two")\n', "", 8, "no properties"),
-    "exit": ("SCOPES =", "raise SystemExit(5)\nSCOPES =", 4, "SystemExit: 5"),
-    "recursion": ("SCOPES =", "def f(): f()\nf()\nSCOPES =", 4, "RecursionError"),
-    "assertion": ("SCOPES =", "assert 1 > 2\nSCOPES =", 4, "AssertionError"),
+    "syntax": ("def model(N=3):", "def model(N=3:", "8:14", "syntax"),
+    "import": ("import Int, Model", "import Int, Modell", "2:1", "ImportError: cannot import name 'Modell'"),
+    "name": ("n < N", "n < M", "15:29", "NameError: name 'M' is not defined"),
+    "unknown variable": (
+        "init=0)", "init=0)\n    x = Model('other').var('x', Int(0, 1), init=0)\n    m.always('p', x == 0, 's')", "12:5", "x",
+    ),
+    "out of its type": ("init=0)", "init=7)", "10:9", "7"),
+    "no sentence": ('"there is room"', '""', "15:9", "no sentence"),
+    "written twice": ("a.set(n, n + 1)", "a.set(n, n + 1)\n        a.set(n, 0)", "17:9", "written twice"),
+    "truth value": ("n < N,", "n < N and n >= 0,", "15:25", "truth value"),
+    "nothing returned": ("    return m\n", "", "8:1", "returned NoneType"),
+    "no model": ("def model(", "def modell(", "1:1", "no model in this file"),
+    "foreign size": ('{"N": 2}', '{"K": 2}', "8:1", "unexpected keyword argument 'K'"),
+    "scopes": ('{"small": {"N": 2}, "large": {"N": 5}}', "[2, 5]", "4:1", "SCOPES is not a dict"),
+    "expected id": ('"never two": "violated"', '"never too": "violated"', "5:1", "never two"),
+    "expected verdict": ('"violated"}', '"maybe"}', "5:1", "holds, violated, unknown"),
+    "no properties": ('    m.always("never two", n != 2, "the counter is never two")\n', "", "8:1", "no properties"),
+    "exit": ("SCOPES =", "raise SystemExit(5)\nSCOPES =", "4:1", "SystemExit: 5"),
+    "recursion": ("SCOPES =", "def f(): f()\nf()\nSCOPES =", "4:10", "RecursionError"),
+    "assertion": ("SCOPES =", "assert 1 > 2\nSCOPES =", "4:8", "AssertionError"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_the_refusal_names_the_line_and_the_problem(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    old, new, line, words = BROKEN[name]
+def test_the_refusal_names_line_column_and_problem(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new, place, words = BROKEN[name]
     assert old in GOOD
     file = tmp_path / "mine.py"
     file.write_text(GOOD.replace(old, new, 1).replace("EXPECTED", "EXPECTED") if name.startswith("expected") else
@@ -64,7 +66,7 @@ def test_the_refusal_names_the_line_and_the_problem(name: str, tmp_path: Path, c
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.count("\n") == 1 and printed.err.startswith("rocketproof: "), f"expected a single line instead of:\n{printed.err}"
-    assert f"{file}:{line}: " in printed.err, f"line {line} should be named:\n{printed.err}"
+    assert f"{file}:{place}: " in printed.err, f"{place} should be named:\n{printed.err}"
     assert words in printed.err
     assert re.search(r"[;:] (\w+ )*(use|write|name|define|correct|give|declare|say|end|choose|the|check|make)", printed.err), (
         f"the line should state the fix:\n{printed.err}"
@@ -158,5 +160,12 @@ def test_a_file_may_hold_models_under_other_names(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert run(["explore", f"{file}::build", "--html", str(page), "--property", "taken"]) == 0
     assert "it can be taken" in page.read_text("utf-8")
-    with pytest.raises(InputError, match=r"several\.py:1: no nothing in this file"):
+    with pytest.raises(InputError, match=r"several\.py:1:1: no nothing in this file"):
         load(f"{file}::nothing")
+
+
+def test_columns_count_characters_of_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text('s = "ü"; missing\n', "utf-8")
+    with pytest.raises(InputError, match=r"mine\.py:1:10: NameError"):
+        load(str(file))

@@ -121,7 +121,7 @@ def test_rules_travel_as_data(rules: Path) -> None:
     first, second = own(rules), own(rules)
     assert first == second and hash(first) == hash(second)
     assert [rule.claim.formula for rule in first.rules] == [rule.claim.formula for rule in second.rules]
-    assert first.rules[0].claim.place == f"{rules}:6"
+    assert first.rules[0].claim.place == f"{rules}:6:1"
 
 
 def test_findings_show_the_sides_of_the_comparison(store: Path, rules: Path) -> None:
@@ -144,41 +144,43 @@ def test_thresholds_and_tables_have_own_rules(store: Path, rules: Path, tmp_path
 
 
 WRONG = {
-    "unknown field": ('@rule("A-1", "s")\ndef a(r):\n    return r.bodylength <= 3', 5, "no field bodylength; did you mean bodyLength?"),
-    "wrong type": ('@rule("A-1", "s")\ndef a(r):\n    return r.bodyLength == "3"', 5, "'3' is not a number"),
-    "unknown name": ('@rule("A-1", "s")\ndef a(r):\n    return r.topicClass == "ordnary"', 5, "'ordnary' is not a value of"),
-    "unknown property": ('@rule("A-1", "s")\ndef a(r):\n    return r.has("KEY")', 5, "no property 'KEY' is known; did you mean KEYS?"),
-    "topic and number": ('@rule("A-1", "s")\ndef a(r):\n    return r.topic == 3', 5, "topic is compared with 3"),
-    "text of next row": ('@rule("A-1", "s", over="log")\ndef a(r):\n    return after(r.topic) == "a"', 5, "after(topic) asks for"),
-    "truth value": ('@rule("A-1", "s")\ndef a(r):\n    return r.realSame and r.originSame', 5, "has no truth value"),
-    "no condition": ('@rule("A-1", "s")\ndef a(r):\n    return r.size + 1', 3, "rule A-1 returns the Int"),
-    "no field read": ('@rule("A-1", "s")\ndef a(r):\n    return r.size == r.size', 3, "rule A-1 reads no field"),
-    "next row": ('@rule("A-1", "s")\ndef a(r):\n    return after(r.size) == r.size', 3, "give over='log' or over='line'"),
-    "two values": ('@rule("A-1", "s")\ndef a(r):\n    return r.size == 3, 3', 3, "rule A-1 returns 2 values"),
-    "unknown rows": ('@rule("A-1", "s", over="recrd")\ndef a(r):\n    return r.size == 3', 3, "did you mean record?"),
-    "severity": ('@rule("A-1", "s", severity="fatal")\ndef a(r):\n    return r.size == 3', 3, "use error, warning, note"),
-    "id": ('@rule("A 1", "s")\ndef a(r):\n    return r.size == 3', 3, "a rule has the id 'A 1'"),
-    "no sentence": ('@rule("A-1", " ")\ndef a(r):\n    return r.size == 3', 3, "rule A-1 has no sentence"),
-    "no row": ('@rule("A-1", "s")\ndef a():\n    return True', 3, "decorates no function of one row"),
+    "unknown field": (
+        '@rule("A-1", "s")\ndef a(r):\n    return r.bodylength <= 3', "5:12", "no field bodylength; did you mean bodyLength?",
+    ),
+    "wrong type": ('@rule("A-1", "s")\ndef a(r):\n    return r.bodyLength == "3"', "5:12", "'3' is not a number"),
+    "unknown name": ('@rule("A-1", "s")\ndef a(r):\n    return r.topicClass == "ordnary"', "5:12", "'ordnary' is not a value of"),
+    "unknown property": ('@rule("A-1", "s")\ndef a(r):\n    return r.has("KEY")', "5:12", "no property 'KEY' is known; did you mean KEYS?"),
+    "topic and number": ('@rule("A-1", "s")\ndef a(r):\n    return r.topic == 3', "5:12", "topic is compared with 3"),
+    "text of next row": ('@rule("A-1", "s", over="log")\ndef a(r):\n    return after(r.topic) == "a"', "5:12", "after(topic) asks for"),
+    "truth value": ('@rule("A-1", "s")\ndef a(r):\n    return r.realSame and r.originSame', "5:12", "has no truth value"),
+    "no condition": ('@rule("A-1", "s")\ndef a(r):\n    return r.size + 1', "3:1", "rule A-1 returns the Int"),
+    "no field read": ('@rule("A-1", "s")\ndef a(r):\n    return r.size == r.size', "3:1", "rule A-1 reads no field"),
+    "next row": ('@rule("A-1", "s")\ndef a(r):\n    return after(r.size) == r.size', "3:1", "give over='log' or over='line'"),
+    "two values": ('@rule("A-1", "s")\ndef a(r):\n    return r.size == 3, 3', "3:1", "rule A-1 returns 2 values"),
+    "unknown rows": ('@rule("A-1", "s", over="recrd")\ndef a(r):\n    return r.size == 3', "3:2", "did you mean record?"),
+    "severity": ('@rule("A-1", "s", severity="fatal")\ndef a(r):\n    return r.size == 3', "3:2", "use error, warning, note"),
+    "id": ('@rule("A 1", "s")\ndef a(r):\n    return r.size == 3', "3:2", "a rule has the id 'A 1'"),
+    "no sentence": ('@rule("A-1", " ")\ndef a(r):\n    return r.size == 3', "3:2", "rule A-1 has no sentence"),
+    "no row": ('@rule("A-1", "s")\ndef a():\n    return True', "3:2", "decorates no function of one row"),
     "same id": (
         '@rule("A-1", "s")\ndef a(r):\n    return r.size == 3\n@rule("a-1", "s")\ndef a(r):\n    return r.size == 3',
-        6, "has the same id as",
+        "6:1", "has the same id as",
     ),
-    "id of a built-in": ('@rule("INV-37.mine", "s")\ndef a(r):\n    return r.size == 3', 3, "has the id of a rule of rocketproof"),
-    "it raises": ('@rule("A-1", "s")\ndef a(r):\n    return {}[r.size]', 5, "correct this line of the file of rules"),
-    "file raises": ("1 / 0", 3, "ZeroDivisionError: division by zero"),
-    "syntax": ("def", 3, "correct the Python syntax there"),
-    "empty": ("", 1, "has no rule"),
+    "id of a built-in": ('@rule("INV-37.mine", "s")\ndef a(r):\n    return r.size == 3', "3:1", "has the id of a rule of rocketproof"),
+    "it raises": ('@rule("A-1", "s")\ndef a(r):\n    return {}[r.size]', "5:12", "correct this line of the file of rules"),
+    "file raises": ("1 / 0", "3:1", "ZeroDivisionError: division by zero"),
+    "syntax": ("def", "3:4", "correct the Python syntax there"),
+    "empty": ("", "1:1", "has no rule"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "line", "words"), WRONG.values(), ids=WRONG)
-def test_wrong_file_is_one_line_with_its_place(body: str, line: int, words: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("body", "place", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_file_is_one_line_with_its_place(body: str, place: str, words: str, tmp_path: Path) -> None:
     file = tmp_path / "wrong.py"
     file.write_text(HEAD + body)
     with pytest.raises(InputError) as error:
         own(file)
-    assert str(error.value).startswith(f"{file}:{line}: ") and words in str(error.value) and "\n" not in str(error.value)
+    assert str(error.value).startswith(f"{file}:{place}: ") and words in str(error.value) and "\n" not in str(error.value)
 
 
 def test_missing_file_and_unknown_id_exit_with_2(store: Path, rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,12 +192,12 @@ def test_missing_file_and_unknown_id_exit_with_2(store: Path, rules: Path, capsy
 
 
 def test_rule_over_another_commands_rows_is_rejected(rules: Path) -> None:
-    with pytest.raises(InputError, match=r"shop\.py:6: rule SHOP-1\.key is over 'record', and a judge has"):
+    with pytest.raises(InputError, match=r"shop\.py:6:1: rule SHOP-1\.key is over 'record', and a judge has"):
         load([rules], ("exchange",), "a judge")
 
 
 def test_more_than_60_topics_are_rejected(tmp_path: Path) -> None:
     file = tmp_path / "many.py"
     file.write_text(HEAD + '@rule("A-1", "s")\ndef a(r):\n    return r.topic.one_of(*map(str, range(61)))')
-    with pytest.raises(InputError, match=r"many\.py:5: the rules compare with more than 60 texts"):
+    with pytest.raises(InputError, match=r"many\.py:5:12: the rules compare with more than 60 texts"):
         own(file)

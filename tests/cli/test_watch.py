@@ -97,7 +97,7 @@ def test_changes_are_decided_again(tmp_path: Path, watching: Watching) -> None:
     replaced(tmp_path / "few.py", lambda text: f"{text}# a comment\n")
     assert "2 cached" in watching.checked(), "nothing has changed that is decided"
     replaced(tmp_path / "few.py", lambda text: text.replace("count < MOST", "cuont < MOST"))
-    assert "few.py:12: NameError" in watching.checked()
+    assert "few.py:12:25: NameError" in watching.checked()
     replaced(tmp_path / "few.py", lambda text: text.replace("cuont < MOST", "count < MOST").replace("count < 2", "count < 4"))
     assert "2 verdicts, all as expected" in watching.checked()
     replaced(tmp_path / "sizes.py", lambda text: "MOST = 4\n")

@@ -248,7 +248,7 @@ def test_a_record_by_its_offset(stand: Stand) -> None:
     assert (answer.code, answer.remark) == (1, "can not find message by the offset, 99999")
 
 
-@pytest.mark.parametrize("code", [16, 38, 105, 4711])
+@pytest.mark.parametrize("code", [16, 203, 105, 4711])
 @behaviour("REM-05")
 def test_other_codes_are_not_supported(stand: Stand, code: int) -> None:
     answer = stand.ask(Command(code, opaque=2))

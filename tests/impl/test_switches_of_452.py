@@ -28,7 +28,7 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.topics import TEMPLATE
 
-LOCK_BATCH_MQ = 41
+GET_CONSUMER_CONNECTION_LIST = 203
 
 CLUSTER = "DefaultCluster"
 BOTH = ("P45", "P452")
@@ -81,7 +81,7 @@ def test_452_leaves_an_unknown_code_without_an_answer(place: str) -> None:
 @behaviour("REM-05")
 def test_unimplemented_code_of_the_release_is_refused() -> None:
     """The refusal keeps clients from waiting for a request that this implementation lacks."""
-    assert Cluster(1, profile="P452").call(Command(LOCK_BATCH_MQ), "broker-a").code == REQUEST_CODE_NOT_SUPPORTED
+    assert Cluster(1, profile="P452").call(Command(GET_CONSUMER_CONNECTION_LIST), "broker-a").code == REQUEST_CODE_NOT_SUPPORTED
 
 
 @pytest.mark.parametrize("profile", ["P452", "P471", "P491"])

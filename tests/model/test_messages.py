@@ -107,7 +107,7 @@ def test_message_names_mistake_line_and_fix(mistake: str) -> None:
         make(Parts())
     assert problem in refused.value.problem, refused.value.problem
     assert remedy in refused.value.remedy, refused.value.remedy
-    assert refused.value.place == f"{HERE}:{make.__code__.co_firstlineno}"
+    assert refused.value.place.startswith(f"{HERE}:{make.__code__.co_firstlineno}:")
     assert "Items(" not in str(refused.value)
 
 

@@ -38,6 +38,13 @@ def python_packages(*packages: str) -> Path:
 
 
 @functools.cache
+def java_jars(pom: Path) -> Path:
+    """Return the folder with the jars of a Maven project's dependencies."""
+    how = ("mvn", "-B", "-q", "dependency:copy-dependencies", "-f", pom)
+    return _kept("maven", _digest(pom.parent, pom.name), lambda folder: [*how, f"-DoutputDirectory={folder}"])
+
+
+@functools.cache
 def go_program() -> Path:
     """Build the Go client once per source version."""
     name = f"client-{_digest(GO, 'main.go', 'go.mod', 'go.sum')}"

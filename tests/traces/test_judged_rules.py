@@ -111,4 +111,4 @@ def test_rule_over_records_is_rejected(folder: Path, capsys: pytest.CaptureFixtu
         RULES.replace('over="verdict"', 'over="record"').replace("~verdict.whole & verdict.part", "verdict.topic")
     )
     assert run(["judge", str(folder / "in"), "--profile", PROFILE, "--cores", "1", "--out", "o", "--rules", str(folder / "rules.py")]) == 2
-    assert "rules.py:13: rule PARTS is over 'record', and the judge has exchange, verdict" in capsys.readouterr().err
+    assert "rules.py:13:1: rule PARTS is over 'record', and the judge has exchange, verdict" in capsys.readouterr().err

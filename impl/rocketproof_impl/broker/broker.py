@@ -9,12 +9,15 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import (
     CONSUMER_SEND_MSG_BACK,
     END_TRANSACTION,
+    GET_CONSUMER_LIST_BY_GROUP,
     HEART_BEAT,
+    LOCK_BATCH_MQ,
     PULL_MESSAGE,
     QUERY_MESSAGE,
     SEND_BATCH_MESSAGE,
     SEND_MESSAGE,
     SEND_MESSAGE_V2,
+    UNLOCK_BATCH_MQ,
     UNREGISTER_CLIENT,
     VIEW_MESSAGE_BY_ID,
 )
@@ -34,6 +37,7 @@ from .operations import GatheredOperations
 from .parts import BrokerParts
 from .progress import ConsumerManageProcessor
 from .pull import PullMessageProcessor
+from .rebalance import RebalanceProcessor
 from .sending import SendMessageProcessor
 from .settings import BrokerSettings
 from .transaction import EndTransactionProcessor
@@ -92,11 +96,14 @@ class Broker(BrokerParts):
         send = SendMessageProcessor(self)
         processors |= {code: Processor(send.process, executors["send"], send.rejects) for code in SEND_CODES}
         admin, inspection, consumers = AdminBrokerProcessor(self), InspectionProcessor(self), ConsumerManageProcessor(self)
+        rebalance = RebalanceProcessor(self)
         for pool, process, codes in (
             ("admin", admin.process, admin.codes),
             ("admin", inspection.process, inspection.codes),
             ("query", inspection.process, (QUERY_MESSAGE, VIEW_MESSAGE_BY_ID)),
             ("consumer", consumers.process, consumers.codes),
+            ("consumer", rebalance.process, (GET_CONSUMER_LIST_BY_GROUP,)),
+            ("admin", rebalance.process, (LOCK_BATCH_MQ, UNLOCK_BATCH_MQ)),
             ("heartbeat", self._clients.process, (HEART_BEAT,)),
             ("client", self._clients.process, (UNREGISTER_CLIENT,)),
         ):

@@ -317,6 +317,15 @@ class UnregisterClientRequestHeader(WithNulls):
     consumer_group: str | None = None
 
 
+@dataclass(slots=True)
+class GetConsumerListByGroupRequestHeader(WithNulls):
+    """A consumer's question for the members of its group."""
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("consumer_group",)
+
+    consumer_group: str
+
+
 # Transactions
 
 

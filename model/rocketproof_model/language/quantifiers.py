@@ -19,6 +19,11 @@ LARGEST_RANGE = 1 << 16
 GuardedChoice = tuple[Expr, tuple[Any, ...]]
 """A choice of a quantifier: the condition under which it counts, and the chosen values."""
 
+OfElements = (
+    Callable[[Expr], Any] | Callable[[Expr, Expr], Any] | Callable[[Expr, Expr, Expr], Any] | Callable[[Expr, Expr, Expr, Expr], Any]
+)
+"""A function of the chosen elements, one parameter for each."""
+
 
 class Members(Compared, Compound):
     """A container over whose members a quantifier can range, and from which an action can choose."""
@@ -76,17 +81,17 @@ def _each(over: Any, body: Callable[..., Any]) -> list[tuple[Expr, Any]]:
     return [(condition, body(*values)) for condition, values in choices(over)]
 
 
-def forall(over: Any, body: Callable[..., Any]) -> Expr:
+def forall(over: Any, body: OfElements) -> Expr:
     """Return whether `body` holds for all elements."""
     return all_of(implies(condition, value) for condition, value in _each(over, body))
 
 
-def exists(over: Any, body: Callable[..., Any]) -> Expr:
+def exists(over: Any, body: OfElements) -> Expr:
     """Return whether `body` holds for some element."""
     return any_of(condition & value for condition, value in _each(over, body))
 
 
-def total(over: Any, body: Callable[..., Any]) -> Expr:
+def total(over: Any, body: OfElements) -> Expr:
     """Return the sum of `body` over all elements."""
     result = number(0)
     for condition, value in _each(over, body):
@@ -94,7 +99,7 @@ def total(over: Any, body: Callable[..., Any]) -> Expr:
     return result
 
 
-def count(over: Any, body: Callable[..., Any]) -> Expr:
+def count(over: Any, body: OfElements) -> Expr:
     """Return the number of elements for which `body` holds."""
     return total(over, lambda *chosen: choose(body(*chosen), 1, 0))
 

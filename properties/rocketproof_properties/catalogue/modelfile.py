@@ -3,7 +3,7 @@
 The file defines `model(**sizes)`, which returns a Model, or a Model named `model`. `SCOPES` is optional: a dict of a name to the sizes,
 whose first entry is the default. `EXPECTED` is optional too: a dict of a property's id to `holds`, `violated` or `unknown`. A property that
 it does not name is expected to hold. `FILE::NAME` is another function or Model of a file, for example a test's, without SCOPES and
-EXPECTED. Every error becomes one line `file:line: what; how to fix it`.
+EXPECTED. Every error becomes one line `file:line:column: what; how to fix it`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rocketproof_model.interpreter import initial
 
 from ..reports import userfile
 from ..reports.choices import InputError, known, offer
-from ..reports.userfile import UserFileKind, line_of
+from ..reports.userfile import UserFileKind, place_of
 
 VERDICTS = ("holds", "violated", "unknown")
 DEFAULT = "default"
@@ -58,19 +58,19 @@ def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHIN
         candidates = _others(module)
         instead = f"give {path}{NAMED}{candidates[0]}, or " if candidates else ""
         raise InputError(
-            f"{path}:1: no {name} in this file; {instead}define `def {name}(): ...` that returns a Model, or a Model called `{name}`"
+            f"{path}:1:1: no {name} in this file; {instead}define `def {name}(): ...` that returns a Model, or a Model called `{name}`"
         )
     if named:
         return ModelFile(path, DEFAULT, _instance(path, source, maker, name, {}, given), {})
     scopes = getattr(module, "SCOPES", None) or {}
-    line = line_of(source, "SCOPES")
+    place = place_of(path, source, "SCOPES")
     if not isinstance(scopes, Mapping) or not all(isinstance(k, str) and isinstance(v, Mapping) for k, v in scopes.items()):
-        raise InputError(f"{path}:{line}: SCOPES is not a dict of names to sizes; write SCOPES = {{'small': {{'N': 2}}}}")
+        raise InputError(f"{place}: SCOPES is not a dict of names to sizes; write SCOPES = {{'small': {{'N': 2}}}}")
     if scope not in (None, DEFAULT) and not scopes:
         raise InputError(f"unknown scope {scope!r}; {path} has no SCOPES: leave out --scope, or add SCOPES = {{{scope!r}: {{...}}}}")
     name = known("scope", scope, scopes) if scope is not None and scopes else next(iter(scopes), DEFAULT)
     if isinstance(maker, Model) and scopes:
-        raise InputError(f"{path}:{line}: SCOPES has no effect on a finished model; define `def model(**sizes)` instead")
+        raise InputError(f"{place}: SCOPES has no effect on a finished model; define `def model(**sizes)` instead")
     instance = _instance(path, source, maker, "model", {name: scopes[name]} if scopes else {}, given)
     expected = _expected(path, source, getattr(module, "EXPECTED", None) or {}, instance.model)
     return ModelFile(path, name, instance, expected, tuple(scopes) or (DEFAULT,))
@@ -136,7 +136,7 @@ def _instance(path: str, source: str, maker: Any, name: str, scope: Mapping[str,
     else:
         sizes, parameters = parameters_of(maker, given), list(inspect.signature(maker).parameters)
         model = _build(path, source, maker, name, {**next(iter(scope.values()), {}), **sizes}, next(iter(scope), ""))
-    _inspect(path, line_of(source, name), model)
+    _inspect(place_of(path, source, name), model)
     return with_constants(model, {key: value for key, value in given.items() if key not in sizes}, parameters)
 
 
@@ -155,15 +155,15 @@ def _build(path: str, source: str, make: Any, name: str, sizes: Mapping[str, Any
             what = str(error).replace("()", "")
             missing = "give each parameter a default, or add SCOPES = {'small': {'N': 2}} with a size for each"
             remedy = f"name the parameters of {name}()" if sizes else missing
-            raise InputError(f"{path}:{line_of(source, name)}: {given} does not fit: {what}; {remedy}") from None
+            raise InputError(f"{place_of(path, source, name)}: {given} does not fit: {what}; {remedy}") from None
         raise userfile.failure(path, source, error, FILE) from None
     if not isinstance(model, Model):
-        raise InputError(f"{path}:{line_of(source, name)}: {name}() returned {type(model).__name__}; end it with `return m`, the Model")
+        raise InputError(f"{place_of(path, source, name)}: {name}() returned {type(model).__name__}; end it with `return m`, the Model")
     return model
 
 
-def _inspect(path: str, line: int, model: Model) -> None:
-    where = f"{path}:{line}: model {model.name}"
+def _inspect(place: str, model: Model) -> None:
+    where = f"{place}: model {model.name}"
     if not model.variables:
         raise InputError(f"{where} has no variables; declare what its state is made of with m.var(...)")
     if not model.actions:
@@ -177,7 +177,7 @@ def _inspect(path: str, line: int, model: Model) -> None:
 
 
 def _expected(path: str, source: str, expected: Any, model: Model) -> dict[str, str]:
-    where = f"{path}:{line_of(source, 'EXPECTED')}: EXPECTED"
+    where = f"{place_of(path, source, 'EXPECTED')}: EXPECTED"
     if not isinstance(expected, Mapping):
         raise InputError(f"{where} is not a dict; write EXPECTED = {{'property id': 'violated'}}")
     ids = [p.id for p in model.properties]

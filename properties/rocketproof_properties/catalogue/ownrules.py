@@ -1,4 +1,7 @@
-"""Load files with rules of a user, and reject those that an audit or a judge cannot use. Every error is one line `file:line: what; fix`."""
+"""Load files with rules of a user, and reject those that an audit or a judge cannot use.
+
+Every error is one line `file:line:column: what; how to fix it`.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def load(files: Sequence[Path], rows: Collection[str], command: str) -> OwnRules
         imported = [value for value in vars(module).values() if isinstance(value, DeclaredRule)]
         new = [each for each in dict.fromkeys((*declared, *imported)) if each not in rules]
         if not new:
-            raise InputError(f"{file}:1: has no rule; write one with @rule('SHOP-1', 'its sentence') from rocketproof.rules")
+            raise InputError(f"{file}:1:1: has no rule; write one with @rule('SHOP-1', 'its sentence') from rocketproof.rules")
         for each in new:
             _check(each, rows, command, places, built_in)
         rules += new

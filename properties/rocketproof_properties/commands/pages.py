@@ -102,6 +102,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "properties/docs/results/transition-coverage.md": RESULTS,
         "properties/docs/results/store-audits.md": RESULTS,
         "properties/docs/results/producers.md": RESULTS,
+        "properties/docs/results/client-tests.md": RESULTS,
         "properties/docs/results/rocketmq-rust.md": RESULTS,
         "properties/docs/results/alibaba-3.md": RESULTS,
         "properties/docs/results/mutants.md": RESULTS,

@@ -1,15 +1,18 @@
-"""Run a Python file that a user wrote: a model, or a program of requests. Every error is one line `file:line: what; how to fix it`."""
+"""Run a Python file that a user wrote: a model, or a program of requests.
+
+Every error is one line `file:line:column: what; how to fix it`.
+"""
 
 from __future__ import annotations
 
 import ast
 import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
 from rocketproof_model import ModelError
+from rocketproof_model.errors import column, position
 
 from .choices import InputError, offer
 
@@ -50,11 +53,12 @@ def execute(path: str, source: str, kind: UserFileKind) -> ModuleType:
     try:
         exec(compile(source, path, "exec"), module.__dict__)
     except SyntaxError as error:
-        raise InputError(f"{error.filename or path}:{error.lineno or 1}: {error.msg}; correct the Python syntax there") from None
+        where = f"{error.filename or path}:{error.lineno or 1}:{max(error.offset or 1, 1)}"
+        raise InputError(f"{where}: {error.msg}; correct the Python syntax there") from None
     except ValueError as error:
         if "null bytes" not in str(error):
             raise failure(path, source, error, kind) from None
-        raise InputError(f"{path}:1: the file contains null bytes; give a Python source file") from None
+        raise InputError(f"{path}:1:1: the file contains null bytes; give a Python source file") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
         raise failure(path, source, error, kind) from None
     finally:
@@ -63,30 +67,38 @@ def execute(path: str, source: str, kind: UserFileKind) -> ModuleType:
 
 
 def failure(path: str, source: str, error: BaseException, kind: UserFileKind) -> InputError:
-    """Return the one-line error for an exception from the file, with the last line of the file that raised it.
+    """Return the one-line error for an exception from the file, with the last place in the file that raised it.
 
     A ModelError states its place itself.
     """
     if isinstance(error, ModelError):
         return InputError(str(error))
-    lines = frames(path, error)
-    line = lines[-1] if lines else line_of(source, kind.main)
+    places = frames(path, error)
+    place = places[-1] if places else place_of(path, source, kind.main)
     text = " ".join(str(error).split())
     what = f"{type(error).__name__}{': ' + text if text else ''}"
-    return InputError(f"{path}:{line}: {what}; correct this line of the {kind.name}")
+    return InputError(f"{place}: {what}; correct this line of the {kind.name}")
 
 
-def frames(path: str, error: BaseException) -> list[int]:
-    """Return the lines of the file that the exception passed through, the outermost first."""
-    return [f.lineno or 1 for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+def frames(path: str, error: BaseException) -> list[str]:
+    """Return the places `file:line:column` in the file that the exception passed through, the outermost first."""
+    found, entry = [], error.__traceback__
+    while entry is not None:
+        if entry.tb_frame.f_code.co_filename == path:
+            found.append(position(entry.tb_frame.f_code, entry.tb_lasti))
+        entry = entry.tb_next
+    return found
 
 
-def line_of(source: str, name: str) -> int:
-    """Return the line on which the file defines a name, or 1."""
+def place_of(path: str, source: str, name: str) -> str:
+    """Return `file:line:column` of the definition of a name in the file, or of its begin."""
     for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return node.lineno
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        if any(isinstance(t, ast.Name) and t.id == name for t in targets):
-            return node.lineno
-    return 1
+        if (isinstance(node, ast.FunctionDef) and node.name == name) or any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            return place_in(path, source, node)
+    return f"{path}:1:1"
+
+
+def place_in(path: str, source: str, node: ast.expr | ast.stmt) -> str:
+    """Return `file:line:column` of a node of the file's syntax tree."""
+    return f"{path}:{node.lineno}:{column(source.splitlines()[node.lineno - 1], node.col_offset)}"

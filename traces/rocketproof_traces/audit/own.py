@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import Any, Final, get_args
 
 from rocketproof_model import Expr, ModelError, Row, any_of
+from rocketproof_model.errors import position
 from rocketproof_model.language import Variable, walk
 
 from ..stored.kinds import BIT
@@ -128,7 +129,7 @@ def own_rule(
         code = getattr(function, "__code__", None)
         if code is None or code.co_argcount != 1:
             raise ModelError(f"rule {id_} decorates no function of one row", "write def check(record): return ...", place)
-        line = f"{code.co_filename}:{code.co_firstlineno}"
+        line = position(code, 0)
         declared = DeclaredRule(id_, " ".join(sentence.split()), over, severity, function, line)
         collected = _declared.get()
         if collected is not None:
@@ -271,11 +272,11 @@ class RowText:
 
 
 def _user() -> str:
-    """Return `file:line` of the innermost frame outside this module."""
+    """Return `file:line:column` of the innermost frame outside this module."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back
-    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return "" if frame is None else position(frame.f_code, frame.f_lasti)
 
 
 def _instead(given: Any, names: Any) -> str:

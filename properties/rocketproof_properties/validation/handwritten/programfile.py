@@ -11,7 +11,7 @@ A Python file defines these names; all but the first are optional.
 - `TIMES`: how often it is performed, for races.
 - `shows(answers)`: whether the responses show the problem. `PROPERTY`: the problem is that this property or promise is broken.
 
-Every error becomes one line `file:line: what; how to fix it`.
+Every error becomes one line `file:line:column: what; how to fix it`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ...programs.settings import LEGAL, NOT_DRAWN, WITHOUT_EFFECT, at_start, is_
 from ...programs.vocabulary import ADDRESSED, FORMED, ON_BROKERS, STEPS, Step, arguments, request_of
 from ...reports import userfile
 from ...reports.choices import InputError, offer
-from ...reports.userfile import UserFileKind, line_of
+from ...reports.userfile import UserFileKind, place_in, place_of
 
 FILE: Final = UserFileKind("program", "a Python file with STEPS, or of a recorded history", "STEPS")
 WAIT: Final = "wait"
@@ -142,7 +142,7 @@ class _Reader:
         if "STEPS" not in self.values:
             near = [name for name in self.values if name.upper() == "STEPS" or name in ("PROGRAM", "program")]
             hint = f"call {near[0]} STEPS" if near else f"write STEPS = [{_EXAMPLE}, ...]"
-            raise InputError(f"{self.path}:1: no STEPS in this file; {hint}")
+            raise InputError(f"{self.path}:1:1: no STEPS in this file; {hint}")
         named = self._called()
         needs = named.get("needs", "")
         if not is_known(needs):
@@ -276,16 +276,18 @@ class _Reader:
             self._refuse(f"step {name}: an argument has a wrong type ({type(problem).__name__}: {problem}); see its defaults", name)
 
     def _refuse(self, problem: str, name: str, key: str | None = None) -> NoReturn:
-        raise InputError(f"{self.path}:{self._line(name, key)}: {problem}")
+        raise InputError(f"{self._place(name, key)}: {problem}")
 
-    def _line(self, name: str, key: str | None) -> int:
-        """Return the line of a step with this argument, or of the key of a dict, or where the file defines the name."""
-        lines = [line for node in ast.walk(self.tree) for line in _lines(node, name, key)]
-        return min(lines, default=line_of(self.source, name if name.isupper() or name == "shows" else "STEPS"))
+    def _place(self, name: str, key: str | None) -> str:
+        """Return the place of a step with this argument, or of the key of a dict, or where the file defines the name."""
+        nodes = [found for node in ast.walk(self.tree) for found in _written(node, name, key)]
+        if not nodes:
+            return place_of(self.path, self.source, name if name.isupper() or name == "shows" else "STEPS")
+        return place_in(self.path, self.source, min(nodes, key=lambda node: (node.lineno, node.col_offset)))
 
 
-def _lines(node: ast.AST, name: str, key: str | None) -> Iterable[int]:
-    """Yield the lines on which a node of the syntax tree writes the step, or assigns the name a dict, with this key."""
+def _written(node: ast.AST, name: str, key: str | None) -> Iterable[ast.expr | ast.stmt]:
+    """Yield the nodes at a node of the syntax tree that write the step, or assign the name a dict, with this key."""
     if isinstance(node, ast.Tuple | ast.List) and node.elts and _is_text(node.elts[0], name):
         dicts: list[ast.expr] = node.elts[1:]
     elif isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in node.targets):
@@ -293,10 +295,10 @@ def _lines(node: ast.AST, name: str, key: str | None) -> Iterable[int]:
     else:
         return
     if key is None:
-        yield node.lineno
+        yield node
     for written in dicts:
         if key is not None and isinstance(written, ast.Dict):
-            yield from (each.lineno for each in written.keys if each is not None and _is_text(each, key))
+            yield from (each for each in written.keys if each is not None and _is_text(each, key))
 
 
 def _is_text(node: ast.expr, text: str) -> bool:

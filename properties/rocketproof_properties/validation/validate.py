@@ -227,6 +227,7 @@ class _Validation:
         try:
             with HistoryJudges(self.target.profile, self.bound, asked.other_processes) as self.judges:
                 self._all(programs)
+            result.judging_seconds = self.judges.cpu_seconds
             self._stores()
             self._replay()
             self._faults()

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from io import TextIOWrapper
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -113,7 +114,7 @@ class HistoryJudges:
 
 def _ask(process: subprocess.Popen[str], task: tuple[Path, str, SearchBound]) -> _Judged | None:
     """Return the result of another process, None if it could not judge the history. Raises OSError or EOFError if it has ended."""
-    assert process.stdin is not None and process.stdout is not None
+    assert isinstance(process.stdin, TextIOWrapper) and isinstance(process.stdout, TextIOWrapper)
     process.stdin.buffer.write(pickle.dumps(task))
     process.stdin.buffer.flush()
     result: _Judged | None = pickle.load(process.stdout.buffer)

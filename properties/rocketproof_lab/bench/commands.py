@@ -415,6 +415,36 @@ def feedback(
     return measured(partial(feedback.measure, part, load=load, before=before), feedback.TABLE.text, json).code
 
 
+def validate(
+    *, target: str = "served", programs: Count = 100, seed: Natural = 7, rounds: Count = 1, profile: Profile = "P494", json: Json = None
+) -> int:
+    """Measure validate: programs per minute, and CPU-seconds of harness, judge and target, with and without judges in other processes.
+
+    Parameters
+    ----------
+    target
+        What to start: served, or apache:VERSION.
+    programs
+        Number of programs, without settings of their own.
+    seed
+        Seed of the programs.
+    rounds
+        Number of rounds; each measures both ways of judging.
+    profile
+        Profile to judge by, and that of served.
+    json
+        Write the rows to this file.
+    """
+    from rocketproof_properties.brokers.choose import choose_named
+
+    from . import validate_speed
+
+    chosen = choose_named(target, profile)
+    return measured(
+        partial(validate_speed.measure, chosen, programs=programs, seed=seed, rounds=rounds), validate_speed.TABLE.text, json
+    ).code
+
+
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan, reach, fields, feedback):
+for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan, reach, fields, feedback, validate):
     app.command(_command)

@@ -141,6 +141,7 @@ class ValidationReport:
     - `over`: messages on expired entries of accepted deviations.
     - `fixed`: known violations, by property or hazard, whose absence an entry accepts: the target has fixed them.
     - `coverage`: which transitions a cover showed, None if programs were generated.
+    - `judging_seconds`: CPU-seconds of judging the programs of this run. Saved reports do not contain them.
     """
 
     target: Mapping[str, Any]
@@ -165,6 +166,7 @@ class ValidationReport:
     fixed: Mapping[str, Accepted] = field(default_factory=dict)
     repeated: set[tuple[str, str]] = field(default_factory=set)
     coverage: CoverageReport | None = None
+    judging_seconds: float = 0.0
 
     @property
     def open(self) -> list[ValidationFinding]:

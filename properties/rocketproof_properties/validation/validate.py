@@ -26,6 +26,7 @@ from ..brokers.runs.runner import Bounds, Done, Gone, Runner
 from ..brokers.staging import attempted
 from ..catalogue import conditions as about
 from ..conformance.witnesses.known import HazardReplayed, KnownHazard, replay
+from ..judging.apart import HistoryJudges, judges_for
 from ..judging.judging import judge_file
 from ..judging.restarts import KILLED, STOPPED
 from ..judging.specification import EXPANDED, judge_shared
@@ -87,6 +88,8 @@ class ValidationRequest:
     - `remembered`: programs to try before the others.
     - `audits`: judge all files of the brokers too. `stores`: stores of brokers that were not started for the run.
     - `states`: bound of the specification's judge in each part of a program.
+    - `judges`: number of processes that judge the programs; 0: this one. None: as many as the programs are worth. With an early end
+      (`until`, `exit_first`) this process judges, so that no program runs after the last one.
     - `cover`: run the transition cover of these scopes instead of generated programs; all scopes if empty. None: generate programs.
     """
 
@@ -113,6 +116,14 @@ class ValidationRequest:
     audits: bool = False
     stores: Sequence[Path] = ()
     cover: Sequence[str] | None = None
+    judges: int | None = None
+
+    @property
+    def other_processes(self) -> int:
+        """The number of other processes that judge the programs."""
+        if self.until is not None or self.exit_first:
+            return 0
+        return judges_for(self.programs) if self.judges is None else self.judges
 
 
 def validate(
@@ -214,7 +225,9 @@ class _Validation:
         if self.request.resumes:
             self._remember(programs)
         try:
-            self._all(programs)
+            with HistoryJudges(self.target.profile, self.bound, asked.other_processes) as self.judges:
+                self._all(programs)
+            result.judging_seconds = self.judges.cpu_seconds
             self._stores()
             self._replay()
             self._faults()
@@ -334,23 +347,31 @@ class _Validation:
             earlier, judged = self._recorded(programs), list[JudgedProgram]()
             programs = [reduced for entry in programs if entry.number not in self.over and (reduced := entry.without(not_served)).steps]
 
+            def take(*, all_: bool) -> None:
+                for result in self.judges.results(all_=all_):
+                    judged.append(result)
+                    if self._is_last(result):
+                        self._is_enough()
+                        self.bounds.ended.set()
+                    self.progress("program", len(self.report.judged) + len(judged), self.request.programs)
+
             def done(program: Program, path: Path) -> None:
                 self.programs[path] = program
-                judged.append(judge_file(path, self.target.profile, bound=self.bound))
-                if self._is_last(judged[-1]):
-                    self._is_enough()
-                    self.bounds.ended.set()
-                self.progress("program", len(self.report.judged) + len(judged), self.request.programs)
+                self.judges.submit(path)
+                take(all_=needs == ENDED)  # the finding of such a program decides on the next one's broker
 
             renew = partial(self._renew, runner, needs, running, at_the_end)
             whole, new = False, list[ValidationFinding]()
             try:
                 alone = [entry for entry in programs if needs in (ALONE, ENDED) or looks(entry)]
-                runner.run([entry for entry in programs if entry not in alone], done)
-                if needs == ENDED:
-                    self._one_by_one(runner, alone, done, judged, renew)
-                else:
-                    runner.run(alone, done, workers=1)
+                try:
+                    runner.run([entry for entry in programs if entry not in alone], done)
+                    if needs == ENDED:
+                        self._one_by_one(runner, alone, done, judged, renew)
+                    else:
+                        runner.run(alone, done, workers=1)
+                finally:
+                    take(all_=not interrupts.came())
                 whole = True
             finally:
                 self.report.judged += judged

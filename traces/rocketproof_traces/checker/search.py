@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from time import process_time
 from typing import Literal, NamedTuple
 
@@ -122,7 +123,7 @@ class Search:
     _forms: list[int] = field(default_factory=list)
     _symmetric: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _live: list[int] = field(default_factory=list)
-    _unseen: list[frozenset[int]] = field(default_factory=list)
+    _seen: list[Callable[[State], Hashable]] = field(default_factory=list)
     _hidden: int = 0
 
     def run(self, starts: Sequence[Point], first: int = 0) -> SearchEnd:
@@ -178,20 +179,17 @@ class Search:
         self._symmetric = {request: (-1, form) for request, form in enumerate(self._kinds) if request not in ending}
 
     def _collect_live_slots(self, slots: int) -> None:
-        """Record for each answer, and for the end, which slots it or a later answer may depend on, and which none does."""
+        """Record for each answer, and for the end, which slots it or a later answer may depend on, and a function that extracts them."""
         live = (self.deciding | (0 if self.lock is None else 1 << self.lock)) if self.looks_ahead else EVERY_SLOT
-        self._live, self._unseen = [live], [_without(live, slots)]
+        self._live, self._seen = [live], [_extracting(live, slots)]
         for answer in reversed(self.answers):
             request = self.requests[answer.request]
             more = live if live == EVERY_SLOT else live | request.future(request.start)[0]
-            if more != live:
-                live = more
-                self._unseen.append(_without(live, slots))
-            else:
-                self._unseen.append(self._unseen[-1])
+            self._seen.append(self._seen[-1] if more == live else _extracting(more, slots))
+            live = more
             self._live.append(live)
         self._live.reverse()
-        self._unseen.reverse()
+        self._seen.reverse()
 
     # One answer
 
@@ -319,13 +317,11 @@ class Search:
         """Return a key for a state at an answer. States have equal keys if they differ only in the order of interchangeable requests,
         and in slots on which no answer from there on depends."""
         shared, moved = point
-        unseen = self._unseen[number]
-        if any(shared[slot] for slot in unseen):
-            shared = tuple([0 if slot in unseen else code for slot, code in enumerate(shared)])
-        elif not moved:
-            return point
+        seen = self._seen[number](shared)
+        if not moved:
+            return seen
         symmetric = self._symmetric
-        return shared, tuple(sorted([(symmetric.get(index, (index,)), _OVER if local is None else local) for index, local in moved]))
+        return seen, tuple(sorted([(symmetric.get(index, (index,)), _OVER if local is None else local) for index, local in moved]))
 
     def _blocks(self, index: int, shared: State, local: Local | None, reads: int, writes: int, live: int, *, whole: bool) -> list[_Block]:
         """Return the blocks of steps of a request. A block ends at the first step that touches a slot of others, or, if `whole`, at the
@@ -414,5 +410,7 @@ class Search:
         return (*shared[: self.lock], holder, *shared[self.lock + 1 :])
 
 
-def _without(live: int, slots: int) -> frozenset[int]:
-    return frozenset(slot for slot in range(slots) if not live >> slot & 1)
+def _extracting(live: int, slots: int) -> Callable[[State], Hashable]:
+    """Return a function of a state whose results are equal for equal values of these slots."""
+    seen = [slot for slot in range(slots) if live >> slot & 1]
+    return itemgetter(*seen) if seen else lambda _: ()

@@ -122,6 +122,8 @@ def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histo
         conditions_met |= unread(sent)
     if parsed.ended:
         conditions_met.add(about.CRASHED)
+    if parsed.stopped:
+        conditions_met.add(about.STOPPED)
     if parsed.corrupted:
         conditions_met.add(about.CORRUPTED)
     if parsed.clocks:

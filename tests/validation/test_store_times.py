@@ -27,7 +27,7 @@ PROGRAM: tuple[Step, ...] = (
 
 def of_message(change: Callable[[Any], int]) -> Callable[..., Any]:
     """Append a record with another store time."""
-    append = CommitLog._append_message  # noqa: SLF001
+    append = CommitLog._append_message
 
     def changed(self: CommitLog, mapped: Any, message: Any, parts: Any) -> Any:
         message.store_timestamp = change(message)
@@ -38,7 +38,7 @@ def of_message(change: Callable[[Any], int]) -> Callable[..., Any]:
 
 def of_batch() -> Callable[..., Any]:
     """Append a batch with the time of its birth."""
-    append = CommitLog._append_batch  # noqa: SLF001
+    append = CommitLog._append_batch
 
     def changed(self: CommitLog, mapped: Any, batch: Any, entries: Any) -> Any:
         batch.store_timestamp = batch.born_timestamp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypedDict
 
@@ -87,6 +87,7 @@ class Context:
     - `end`: the end of the log as far as responses show it; None before the first response. `file_size`: bytes of each of its files.
     - `last`: topic, queue and offset of the last acknowledged message; None after a topic was deleted.
     - `settings`: the broker's settings by RocketMQ's names.
+    - `now`: returns the time of the clients' clock in ms; a constant for requests that are not sent.
     - `restarts`: how often a client has restarted each broker. Connections from before a restart are closed.
 
     A deployment that can read its stores has a context class of its own.
@@ -102,6 +103,7 @@ class Context:
     profile: Profile = PROFILES["P49"]
     settings: Mapping[str, str] = field(default_factory=dict)
     restarts: Counter[str] = field(default_factory=Counter)
+    now: Callable[[], int] = lambda: BORN
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     @property

@@ -170,6 +170,10 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         switch=("timers", True),
     ),
     phrase(
+        "a timer with its own delivery time", sent("due", properties=one_of({"UNIQ_KEY": "U1"}, *TIMED[:2])), _WAIT, _WAIT,
+        step("pull", topic="A"), lasting=True, needs=WHEEL, switch=("timers", True), often=8,
+    ),
+    phrase(
         "a timer that is cancelled", step("send", topic="A", properties=TIMED[0]),
         step("send", topic=one_of("A", "B"), properties=one_of(*CANCELLING)), _WAIT, _WAIT, step("pull", topic="A"), lasting=True,
         needs=WHEEL, switch=("timers", True), often=12,

@@ -74,11 +74,16 @@ def mixed(*kinds: Sequence[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
     return tuple({repr(each): each for each in maps}.values())
 
 
+_PAIRS_OF_TIMES: Final = (
+    ("TIMER_DELAY_SEC", "1", "TIMER_DELAY_MS"), ("TIMER_DELAY_MS", "1100", "TIMER_DELAY_SEC"), ("TIMER_DELAY_SEC", "2", "TIMER_DELIVER_MS"),
+)  # fmt: skip
+"""A message has one delivery time, whatever it names: of two names, one that is soon and one that is late or long ago."""
 TIMED: Final = mixed(
     ({"UNIQ_KEY": "U1"},),
     (
         *({"TIMER_DELAY_SEC": "2"}, {"TIMER_DELAY_MS": "1100"}, {"TIMER_DELAY_SEC": "1", "TAGS": "t"}),
         *({"TIMER_DELAY_SEC": str(LONG_MAX)}, {"TIMER_DELAY_MS": str(LONG_MAX)}),
+        *({first: soon, second: "200500"} for first, soon, second in _PAIRS_OF_TIMES),
     ),
 )
 CANCELLING: Final = mixed(
@@ -86,8 +91,8 @@ CANCELLING: Final = mixed(
     ({"TIMER_DELAY_SEC": "2"}, {"TIMER_DELAY_SEC": "1"}),
     tuple({"TIMER_DEL_UNIQKEY": key} for key in ("U1", "A+U1", "B+U1", "U2")),
 )
-"""Timers that a broker with a timer wheel delivers within five seconds, and messages that cancel one. The largest delays wrap around in 64
-bits: their time is in the past."""
+"""Timers that a broker with a timer wheel delivers within five seconds or, of two names, in days; and messages that cancel one. The largest
+delays wrap around in 64 bits: their time is in the past."""
 IMMUNE: Final = tuple(
     {**HALVES[0], "CHECK_IMMUNITY_TIME_IN_SECONDS": seconds} for seconds in ("2000000000", "1", "0", "-1", "x", "9223372036854775")
 )
@@ -166,6 +171,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "leave": (8, 9, 7, 0, 1, 4, 12, 16, 100),
         "cut": (1, 2, 3, 6, 9, 20, 0),
         "more": (0, -2, 1, 2**20, -400),
+        "due": (0, 1, 999, 100_000, None),
         "without": (None, *SHORT_NAMES, EVERY),
         "altered": (None, *_FIELD_TEXTS),
     },

@@ -40,6 +40,9 @@ from rocketproof_traces.history import Event
 
 WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a version that a broker has": (NameServer, "is_topic_config_changed", lambda *_: True),
+    "a broker on another connection": (NameServer, "channel_closed", lambda *of: left(*of)),
+    "two requests to commit at once": (ConsumerOffsetManager, "commit", lambda *_: None),
+    "two requests to topic at once": (inspection, "table_to_data", lambda *of: nameless(*of)),
     "write permission in a name server": (NameServer, "_change_perm", lambda *_: 0),
     "a topic that a name server forgets": (NameServer, "delete_topic", lambda *_: None),
     "brokers and clusters": (nameserver, "broker_to_data", lambda broker: {"brokerName": broker.broker_name, "brokerAddrs": {}}),
@@ -54,6 +57,12 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a consumer whose connection is closed": (ConsumerManager, "channel_closed", lambda *_: {}),
     "a batch that ends early": (batch, "_properties", lambda data, at, length: (data[at : at + length], at + length)),
 }
+
+
+def left(server: NameServer, _: object) -> None:
+    """Remove a broker with every connection of its address that is closed, whether it has registered over another one since or not."""
+    for who in [who for who in server.broker_live_table if "10.0.0.4" in str(who)]:
+        server.remove(who)
 
 
 def nameless(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, Any]:

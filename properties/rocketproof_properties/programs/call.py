@@ -27,7 +27,8 @@ BORN_OF_A_RUN: Final = 90 * BORN_OF_A_PROGRAM  # so that 2**24 runs begin at dif
 class RecordedCall:
     """A request as it is recorded. `fields` have their full names, in whatever form they are sent. `line` names the connection.
 
-    `again`: a client that does not find what it asks for asks again.
+    `again`: a client that does not find what it asks for asks again. `anew`: it is sent over a new connection, and the earlier one is
+    closed after the response.
     """
 
     op: str
@@ -39,6 +40,7 @@ class RecordedCall:
     one_way: bool = False
     line: str = ""
     again: bool = True
+    anew: bool = False
 
     def command(self) -> Command:
         return command_of(self.code, self.fields, self.body, self.version)

@@ -60,6 +60,7 @@ _GROUPS: Final = step("group", group=one_of("g", "h"))
 """Later releases reject the progress of an unknown group."""
 _PROGRESS: Final = step("progress", topic="A", queue=0, group="g")
 _TOPIC: Final = "read write perm filter_type sys_flag order"
+_COMMITTED: Final = step("commit", topic="A", queue=0, group="g")
 TOPIC_A: Final = step("topic", _TOPIC, topic="A")
 _BACK: Final = "record group level most version unit named without altered"
 _KEYED: Final = step("send", topic=one_of("A", "B"), queue=one_of(0, 1), properties=one_of(*KEYED), sys_flag=_TYPES)
@@ -352,6 +353,19 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         _MEET, _NOTIFIED, lasting=True,
     ),
     # several clients at once
+    *(
+        phrase(
+            f"two requests to {kind} at once", *before, _MEET, step(kind, vary, **own), step(kind, vary, **own, client=1), _MEET, *after,
+            lasting=True, changes=(1, 2, 3),
+        )
+        for kind, vary, own, before, after in (
+            ("topic", "read write perm order", {"topic": "A"}, (), (sent("queue"),)),
+            ("delete", "", {"topic": one_of("A", "B")}, (_PLAIN,), (step("max_offset", topic="A"), TOPIC_A)),
+            ("group", "queues retries more", {"group": "g"}, (_PLAIN,), (step("back", level=0, group="g"),)),
+            ("delete_group", "", {"group": one_of("g", "h")}, (_GROUPS, _PLAIN, _COMMITTED), (_PROGRESS,)),
+            ("commit", "offset", {"topic": "A", "queue": 0, "group": "g"}, (_GROUPS, _PLAIN), (_PROGRESS,)),
+        )
+    ),
     *map(_first_requests, (2, 3, 4, MOST_CLIENTS)),
     # malformed requests
     *(phrase(f"a send without its {name}", step("send", topic="A", without=name)) for name in _OPTIONAL),

@@ -14,6 +14,8 @@ _REGISTERED: Final = "address broker_id topics version altered"
 _REGISTER: Final = step("register", _REGISTERED)
 _ROUTE: Final = step("route", topic="A")
 _ROUTES: Final = (_ROUTE, step("route", topic="B"))
+_ELSEWHERE: Final = {"name": "broker-z", "address": "10.0.0.4:1"}
+"""A broker that no other phrase names: nothing else is registered over its connection."""
 _LOOKED_UP: Final = step("route", topic=one_of("R", "S"))
 
 _PHRASES: Final[tuple[Phrase, ...]] = (
@@ -32,6 +34,10 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     phrase("brokers that come and go", _REGISTER, step("register", f"{_REGISTERED} name", name="broker-y"), *_ROUTES, step(
         "unregister", "name broker_id address",
     ), *_ROUTES, step("lose", "address"), *_ROUTES, lasting=True),
+    phrase(
+        "a broker on another connection", step("register", "topics version", **_ELSEWHERE), _ROUTE,
+        step("register", "topics version", **_ELSEWHERE, anew=True), *_ROUTES, lasting=True, changes=(1, 2),
+    ),
     phrase("a broker's connection closed", _REGISTER, step("lose", "address"), _ROUTE, lasting=True),
     phrase(
         "a version that a broker has", _REGISTER, step("has_to_register", "name broker_id address version altered"), lasting=True,

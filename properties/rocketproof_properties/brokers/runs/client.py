@@ -252,6 +252,7 @@ class ProgramClient:
         if self.performed:
             self.performed[-1].append(invoked.seq)
         command = call.command()
+        earlier = self._lines.pop(call.line or call.to, None) if call.anew else None
         try:
             line = self._line(call.line or call.to, call.to)
             if call.one_way:
@@ -277,6 +278,10 @@ class ProgramClient:
             self._recording.add("info", self.process, call.op, {"error": worded(error), "at": wall()})
             self._drop(call.line or call.to)
             return None
+        finally:
+            if earlier is not None:
+                earlier.close()
+                interrupts.pause(LATE)
         self.lost = 0
         self._note(call.line or call.to, command.opaque, invoked.seq)
         self._recording.add("ok", self.process, call.op, answer_data(answer))

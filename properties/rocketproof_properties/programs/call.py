@@ -87,6 +87,7 @@ class Context:
     """The state that the steps of one program share: names, broker, the messages acknowledged so far, and the number of messages sent back.
 
     - `end`: the end of the log as far as responses show it; None before the first response. `file_size`: bytes of each of its files.
+    - `pulled`: the messages that pulls have returned so far.
     - `last`: topic, queue and offset of the last acknowledged message; None after a topic was deleted.
     - `settings`: the broker's settings by RocketMQ's names.
     - `now`: returns the time of the clients' clock in ms; a constant for requests that are not sent.
@@ -98,6 +99,7 @@ class Context:
     names: ProgramNames
     broker: str
     known: list[StoredPlace] = field(default_factory=list)
+    pulled: list[StoredPlace] = field(default_factory=list, kw_only=True)
     file_size: int = 0
     end: int | None = None
     last: tuple[str, int, int] | None = None

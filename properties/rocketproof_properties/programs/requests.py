@@ -144,12 +144,15 @@ def back(
     one_way: bool = False,
     offset: int | None = None,
     named: bool = True,
+    pulled: bool = False,
 ) -> RecordedCall | None:
     """A consumer sends a record back. Return None if no record can be consumed.
 
-    `offset`: a place in the log, valid or not. `named`: include the original topic, as all Apache clients do.
+    - `pulled`: one that a pull has returned, such as a message that was sent back before.
+    - `offset`: a place in the log, valid or not.
+    - `named`: include the original topic, as all Apache clients do.
     """
-    stored = context.stored(to)
+    stored = context.pulled if pulled else context.stored(to)
     if offset is None:
         visible = [message for message in stored if message.visible]
         if not visible:

@@ -218,6 +218,9 @@ class ReferenceReplay:
         ):
             theirs, ours = (_in_queue(data) for data in (body_of(exchange.outcome), response.body))
             differences += [FieldDifference("records", theirs, ours)] * (theirs != ours)
+            if theirs == ours:  # later requests may refer to these messages
+                places_there, places_here = (map(place_of, records_in(data or b"")) for data in (body_of(exchange.outcome), response.body))
+                self.followed.places.update(zip(places_there, places_here, strict=True))
         if response is not None and recorded.code == codes.SUCCESS and exchange.request["to"] == NAME_SERVER and exchange.op in _WITH_BODY:
             differences += self._name_server_body(exchange, response)
         yield from within(differences, str(exchange), exchange.seq)

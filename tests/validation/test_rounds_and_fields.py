@@ -27,6 +27,7 @@ def marked(original: Any) -> None:
     original.properties[WAIT] = "false"
 
 
+SENT = ("a property that the broker writes", "an unusual text of properties", "a tag that a consumer selects")
 WRONG: dict[str, tuple[Any, str, Callable[..., Any] | int]] = {
     "a retry that is sent back again": (sendback, "mark", marked),
     "each kind of message to a topic with other settings": (batch, "sys_flag_of", lambda flag, _: flag),

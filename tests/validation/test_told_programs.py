@@ -38,6 +38,7 @@ from rocketproof_properties.programs.vocabulary import EVERY, Step, plain
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 from rocketproof_traces.history import Event
 
+ARRIVING = PullRequestHoldService.arriving
 WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a version that a broker has": (NameServer, "is_topic_config_changed", lambda *_: True),
     "a broker on another connection": (NameServer, "channel_closed", lambda *of: left(*of)),
@@ -49,6 +50,7 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a value that a name server keeps": (nameserver, "_kv_table", lambda *_: b'{"table":{"k":"v"}}'),
     "what a consumer has subscribed to": (ConsumerGroupInfo, "update_subscriptions", lambda *_: False),
     "progress of a deleted group": (ConsumerOffsetManager, "remove", lambda *_: None),
+    "a pull that waits for its tag": (PullRequestHoldService, "arriving", lambda self, *queue: ARRIVING(self, *queue[:-1], None)),
     "a pull whose client is gone": (PullRequestHoldService, "channel_closed", lambda self, _: self.held.clear()),
     "the end of a half message of no group": (transaction, "check_prepare_message", lambda *_: "The producer group wrong"),
     "comments among settings": (settingstext, "properties_of", lambda text: {text[len(text)]: ""}),

@@ -42,7 +42,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     phrase("a broker's connection closed", _REGISTER, step("lose", "address"), _ROUTE, lasting=True),
     phrase(
         "a version that a broker has", _REGISTER, step("has_to_register", "name broker_id address version altered"), lasting=True,
-        changes=(1, 2),
+        changes=(2, 1, 3), often=8,
     ),
     phrase(
         "write permission in a name server", step("register", _REGISTERED, topics=one_of(*_PERMITTED)),

@@ -80,7 +80,7 @@ def at_once(history: ParsedHistory) -> list[list[Item]] | None:
     choices = [[each for each in itertools.permutations(group) if _in_time(each)] for group in groups if len(group) <= _MOST_AT_ONCE]
     if len(choices) < len(groups) or math.prod(map(len, choices)) > _MOST_ORDERS:
         return None
-    found = []
+    found = list[list[Item]]()
     for chosen in itertools.product(*choices):
         moved = {before.seq: after for group, order in zip(groups, chosen, strict=True) for before, after in zip(group, order, strict=True)}
         found.append([moved.get(item.seq, item) if isinstance(item, Exchange) else item for item in history.items])

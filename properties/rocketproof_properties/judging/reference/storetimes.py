@@ -47,9 +47,9 @@ def differences(history: ParsedHistory, records: Mapping[int, Message]) -> Itera
     for each in bounds:
         if not each.allows(ahead):
             message = records[each.place]
-            latest = "" if each.latest is None else f" and at most {ahead + each.latest}"
+            bound = "" if each.latest is None else f" and at most {ahead + each.latest}"
             where = f"the record at {each.place} ({message.topic}, queue {message.queue_id})"
-            text = f"at least {ahead + each.earliest}{latest}"
+            text = f"at least {ahead + each.earliest}{bound}"
             yield FieldDifference(FIELD, each.stored, text, where, beside="by the times of request and response it is")
 
 

@@ -38,14 +38,19 @@ from rocketproof_properties.programs.vocabulary import EVERY, Step, plain
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
 from rocketproof_traces.history import Event
 
+ARRIVING = PullRequestHoldService.arriving
 WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a version that a broker has": (NameServer, "is_topic_config_changed", lambda *_: True),
+    "a broker on another connection": (NameServer, "channel_closed", lambda *of: left(*of)),
+    "two requests to commit at once": (ConsumerOffsetManager, "commit", lambda *_: None),
+    "two requests to topic at once": (inspection, "table_to_data", lambda *of: nameless(*of)),
     "write permission in a name server": (NameServer, "_change_perm", lambda *_: 0),
     "a topic that a name server forgets": (NameServer, "delete_topic", lambda *_: None),
     "brokers and clusters": (nameserver, "broker_to_data", lambda broker: {"brokerName": broker.broker_name, "brokerAddrs": {}}),
     "a value that a name server keeps": (nameserver, "_kv_table", lambda *_: b'{"table":{"k":"v"}}'),
     "what a consumer has subscribed to": (ConsumerGroupInfo, "update_subscriptions", lambda *_: False),
     "progress of a deleted group": (ConsumerOffsetManager, "remove", lambda *_: None),
+    "a pull that waits for its tag": (PullRequestHoldService, "arriving", lambda self, *queue: ARRIVING(self, *queue[:-1], None)),
     "a pull whose client is gone": (PullRequestHoldService, "channel_closed", lambda self, _: self.held.clear()),
     "the end of a half message of no group": (transaction, "check_prepare_message", lambda *_: "The producer group wrong"),
     "comments among settings": (settingstext, "properties_of", lambda text: {text[len(text)]: ""}),
@@ -54,6 +59,12 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a consumer whose connection is closed": (ConsumerManager, "channel_closed", lambda *_: {}),
     "a batch that ends early": (batch, "_properties", lambda data, at, length: (data[at : at + length], at + length)),
 }
+
+
+def left(server: NameServer, _: object) -> None:
+    """Remove a broker with every connection of its address that is closed, whether it has registered over another one since or not."""
+    for who in [who for who in server.broker_live_table if "10.0.0.4" in str(who)]:
+        server.remove(who)
 
 
 def nameless(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, Any]:

@@ -322,24 +322,27 @@ class SimulatedDeployment(Deployment):
 
         All clocks of the cluster are then `clock` milliseconds ahead of where they were before any such restart.
         """
-        node.running.store.flush_now()
-        node.running.persist_offsets()
-        node.running.persist_delay_offsets()
+        self._stop(node)
         for name, value in (settings or {}).items():
             update_settings(node.settings, f"{name}={value}")
         self.cluster.clock.jump(clock - self._ahead)
         self._ahead = clock
-        self._do_crash(node, power=False, metadata="ordered", seed=0)
+        self.cluster.crash(self._key(node), silent=True)
+        self._start(node)
 
     def _do_corrupt(self, node: Node, file: str, place: str, how: str, kill: bool) -> None:
         """Stop the broker, or kill it, change bytes of one of its files, and start it again."""
         if not kill:
-            node.running.persist_offsets()
-            node.running.persist_delay_offsets()
-            self.cluster.scheduler.complete(node.running.store.stop(), "stop")
+            self._stop(node)
         self.cluster.crash(self._key(node), silent=True)
         corrupt(DiskFolder(node), file, place, how, self.is_mine)
         self._start(node)
+
+    def _stop(self, node: Node) -> None:
+        """Do what a broker does before its process ends gracefully: persist its offsets, dispatch and flush the log (REC-02)."""
+        node.running.persist_offsets()
+        node.running.persist_delay_offsets()
+        self.cluster.scheduler.complete(node.running.store.stop(), "stop")
 
     def _start(self, node: Node) -> None:
         """Start a broker that has ended. Files that prevent this are deleted, as an administrator would do."""

@@ -32,6 +32,7 @@ from ..programs.settings import ALONE, settings_of
 from ..programs.sizes import left_of_file
 from ..programs.vocabulary import Step, arguments
 
+UNINDEXED: Final = "a broker that is set to index no message"
 FORGED_RETRY: Final = "a client that sets the property by which a retried message is recognized"
 HELD: Final = "a pull that is held for a one-way caller"
 
@@ -120,8 +121,12 @@ def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histo
             conditions_met.add(about.UNKNOWN)  # P40 does not serve END_TRANSACTION
     for sent in requests:
         conditions_met |= unread(sent)
+    if {**parsed.settings, **parsed.program.settings}.get("messageIndexEnable") == "false":
+        conditions_met.add(UNINDEXED)
     if parsed.ended:
         conditions_met.add(about.CRASHED)
+    if parsed.stopped:
+        conditions_met.add(about.STOPPED)
     if parsed.corrupted:
         conditions_met.add(about.CORRUPTED)
     if parsed.clocks:

@@ -13,12 +13,12 @@ from ..catalogue import conditions as about
 from ..catalogue.promises.broken import known_breach
 from ..catalogue.promises.promise import Promise
 from ..catalogue.promises.statements import promises
-from .exchanges import FORGED_RETRY, ProgramExchanges
+from .exchanges import FORGED_RETRY, UNINDEXED, ProgramExchanges
 from .verdicts import Expected, JudgeResult, ProgramFinding
 
 UNREADABLE: Final = frozenset({*about.UNREAD, about.TOO_LARGE, about.CORRUPTED})
 """Conditions under which records cannot be read, or are lost for a reason outside of the broker."""
-LEFT_OPEN: Final[Mapping[str, str]] = {"PRO-57": FORGED_RETRY}
+LEFT_OPEN: Final[Mapping[str, str]] = {"PRO-57": FORGED_RETRY, "PRO-68": UNINDEXED}
 """The condition under which a program does not decide a promise."""
 
 

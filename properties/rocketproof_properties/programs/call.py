@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypedDict
 
@@ -27,7 +27,8 @@ BORN_OF_A_RUN: Final = 90 * BORN_OF_A_PROGRAM  # so that 2**24 runs begin at dif
 class RecordedCall:
     """A request as it is recorded. `fields` have their full names, in whatever form they are sent. `line` names the connection.
 
-    `again`: a client that does not find what it asks for asks again.
+    `again`: a client that does not find what it asks for asks again. `anew`: it is sent over a new connection, and the earlier one is
+    closed after the response.
     """
 
     op: str
@@ -39,6 +40,7 @@ class RecordedCall:
     one_way: bool = False
     line: str = ""
     again: bool = True
+    anew: bool = False
 
     def command(self) -> Command:
         return command_of(self.code, self.fields, self.body, self.version)
@@ -85,8 +87,10 @@ class Context:
     """The state that the steps of one program share: names, broker, the messages acknowledged so far, and the number of messages sent back.
 
     - `end`: the end of the log as far as responses show it; None before the first response. `file_size`: bytes of each of its files.
+    - `pulled`: the messages that pulls have returned so far.
     - `last`: topic, queue and offset of the last acknowledged message; None after a topic was deleted.
     - `settings`: the broker's settings by RocketMQ's names.
+    - `now`: returns the time of the clients' clock in ms; a constant for requests that are not sent.
     - `restarts`: how often a client has restarted each broker. Connections from before a restart are closed.
 
     A deployment that can read its stores has a context class of its own.
@@ -95,6 +99,7 @@ class Context:
     names: ProgramNames
     broker: str
     known: list[StoredPlace] = field(default_factory=list)
+    pulled: list[StoredPlace] = field(default_factory=list, kw_only=True)
     file_size: int = 0
     end: int | None = None
     last: tuple[str, int, int] | None = None
@@ -102,6 +107,7 @@ class Context:
     profile: Profile = PROFILES["P49"]
     settings: Mapping[str, str] = field(default_factory=dict)
     restarts: Counter[str] = field(default_factory=Counter)
+    now: Callable[[], int] = lambda: BORN
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     @property

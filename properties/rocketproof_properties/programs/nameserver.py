@@ -55,8 +55,12 @@ def register(
     version: int = 1,
     packed: bool = False,
     cluster: str = "cluster",
+    anew: bool = False,
 ) -> RecordedCall:
-    """A broker that does not exist registers on a connection of its own. `packed`: in the compressed form of releases before 5.0."""
+    """A broker that does not exist registers on a connection of its own.
+
+    `packed`: in the compressed form of releases before 5.0. `anew`: over a new connection, before it closes the earlier one.
+    """
     del to
     own = context.names.address(address)
     table = {
@@ -77,9 +81,8 @@ def register(
     }
     form = {"haServerAddr": own, "compressed": "true" if packed else "false", "bodyCrc32": "0"}
     data = compressed(body) if packed else json.dumps(body).encode()
-    return RecordedCall(
-        "other", NAME_SERVER, codes.REGISTER_BROKER, _of_broker(context, name, broker_id, own, cluster) | form, data, line=own
-    )
+    fields = _of_broker(context, name, broker_id, own, cluster) | form
+    return RecordedCall("other", NAME_SERVER, codes.REGISTER_BROKER, fields, data, line=own, anew=anew)
 
 
 def unregister(context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1") -> RecordedCall:

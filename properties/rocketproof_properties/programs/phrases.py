@@ -13,6 +13,7 @@ from .corruption import PLACES, TABLES
 from .phrase import Phrase, PhraseStep, formed, phrase, step
 from .settings import ASKED, NO_TEMPLATE, NO_TOPICS, READ_ONLY, WHEEL, WRITE_ONLY
 from .values import (
+    BROKERS_OWN,
     CANCELLING,
     COMMENTS,
     DELAYED,
@@ -24,6 +25,7 @@ from .values import (
     NAMES,
     TIMED,
     TIMERS,
+    UNUSUAL_TEXTS,
     VALUES,
     WAITING_HALVES,
     one_of,
@@ -45,8 +47,13 @@ def sent(vary: str = "", /, **fixed: Any) -> PhraseStep:
     return step("send", vary, **{"topic": "A", "queue": one_of(0, 1, -1), "properties": _TAGGED, **fixed})
 
 
+def copied(**fixed: Any) -> PhraseStep:
+    """A message that the broker stores again later: it differs from the default in queue, body and flag, so that a lost field shows."""
+    return sent(**{"queue": one_of(1, 0, -1), "body": one_of("täg", "a"), "flag": one_of(7, 0), **fixed})
+
+
 _PLAIN: Final = step("send", topic="A", queue=one_of(0, 1))
-_HALF: Final = sent(properties=one_of(*HALVES[:-1]))
+_HALF: Final = copied(properties=one_of(*HALVES[:-1]))
 _HELD: Final = step("send", topic="W")
 _WAIT: Final = step("time", millis=LONGEST_WAIT)
 _SOON: Final = step("time", millis=300)
@@ -60,6 +67,7 @@ _GROUPS: Final = step("group", group=one_of("g", "h"))
 """Later releases reject the progress of an unknown group."""
 _PROGRESS: Final = step("progress", topic="A", queue=0, group="g")
 _TOPIC: Final = "read write perm filter_type sys_flag order"
+_COMMITTED: Final = step("commit", topic="A", queue=0, group="g")
 TOPIC_A: Final = step("topic", _TOPIC, topic="A")
 _BACK: Final = "record group level most version unit named without altered"
 _KEYED: Final = step("send", topic=one_of("A", "B"), queue=one_of(0, 1), properties=one_of(*KEYED), sys_flag=_TYPES)
@@ -100,16 +108,31 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         step("send", topic="A", properties=one_of({"DELAY": "1"}, {"DELAY": "3"}), sys_flag=one_of(4, 8, 12)), lasting=True,
     ),
     phrase("a message with a time of its own", step("send", topic="A", queue=one_of(0, 1), properties=one_of(*TIMERS), sys_flag=_TYPES)),
+    phrase(
+        "an unusual text of properties",
+        step("send", "queue", topic="A", altered=one_of(*(("properties", text) for text in UNUSUAL_TEXTS))),
+        step("find", topic="A", key=one_of("b", "a", "k")), lasting=True, changes=(0, 1, 1), often=10,
+    ),
+    phrase(
+        "a property that the broker writes", sent(properties=one_of(*BROKERS_OWN)), step("back", "group", level=one_of(0, -1, 1)), _PLAIN,
+        lasting=True, changes=(0, 1, 1), often=8,
+    ),
     phrase("a message nobody answers", sent(one_way=True), lasting=True),
     phrase("a batch nobody answers", step("send", "items queue", topic="A", one_way=True), lasting=True),
     phrase("a message of no body", step("send", "queue", topic="A", body=None)),
     # delayed messages that are delivered
-    phrase("a delayed message comes", sent(properties=one_of({"DELAY": "1"}, {"DELAY": "1", "TAGS": "t"})), _WAIT, lasting=True),
+    phrase("a delayed message comes", copied(properties=one_of({"DELAY": "1"}, {"DELAY": "1", "TAGS": "t"})), _WAIT, lasting=True),
     phrase("a delayed half message", sent(properties={**HALVES[0], "DELAY": "1"}), _WAIT, step("end", "commit"), lasting=True),
     phrase("a delayed half message that ends at once", sent(properties={**HALVES[0], "DELAY": "3"}), step(
         "end", "commit one_way", one_way=False,
     ), lasting=True),
-    phrase("a retry comes", sent(), step("back", _BACK, level=1), _WAIT, step("pull", topic="%RETRY%g"), lasting=True),
+    phrase("a retry comes", copied(), step("back", _BACK, level=1), _WAIT, step("pull", topic="%RETRY%g"), lasting=True),
+    phrase(
+        "a retry that is sent back again",
+        copied(), step("back", level=1, most=one_of(16, 2)), _WAIT, step("pull", topic="%RETRY%g"),
+        step("back", "level most", pulled=True, level=one_of(1, 0, 3, -1)), _WAIT, step("pull", topic="%RETRY%g"),
+        step("pull", topic="%DLQ%g"), step("back", level=0, pulled=True, record=one_of(1, 0)), lasting=True, often=10,
+    ),
     phrase("a message again", sent(), sent(), step("earliest", topic="A", queue=one_of(0, 1))),
     # queues and templates
     *(
@@ -170,6 +193,10 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         switch=("timers", True),
     ),
     phrase(
+        "a timer with its own delivery time", sent("due", properties=one_of({"UNIQ_KEY": "U1"}, *TIMED[:2])), _WAIT, _WAIT,
+        step("pull", topic="A"), lasting=True, needs=WHEEL, switch=("timers", True), often=8,
+    ),
+    phrase(
         "a timer that is cancelled", step("send", topic="A", properties=TIMED[0]),
         step("send", topic=one_of("A", "B"), properties=one_of(*CANCELLING)), _WAIT, _WAIT, step("pull", topic="A"), lasting=True,
         needs=WHEEL, switch=("timers", True), often=12,
@@ -193,7 +220,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("the end of nothing", step("end", "offset commit one_way"), lasting=True),
     phrase(
         "a half message that is asked about", step("heartbeat", group="producers"),
-        sent(properties=one_of(*HALVES[:-1]), body=one_of("a", "täg"), flag=one_of(0, 7)), step("question"),
+        _HALF, step("question"),
         step("end", "commit", one_way=False), _CHECKED, lasting=True, needs=ASKED,
     ),
     phrase(
@@ -212,6 +239,12 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         "attributes of a topic", step("topic", "attributes perm write filter_type sys_flag", topic="A"),
         step("topic", "attributes read", topic="A"),
         step("send", topic="A", queue=one_of(0, 99)), changes=(1, 2), often=12,
+    ),
+    phrase(
+        "each kind of message to a topic with other settings",
+        step("topic", _TOPIC, topic="A", filter_type=one_of("MULTI_TAG", "SINGLE_TAG"), sys_flag=one_of(1, 0, 2, 3)), sent("queue"),
+        step("send", "items queue flag", topic="A", items=VALUES["send"]["items"][0]), _HALF, _COMMIT, step("back", "level", group="g"),
+        lasting=True, changes=(0, 1, 2), often=12,
     ),
     phrase("a topic changed", step("topic", f"topic {_TOPIC}"), sent(), TOPIC_A, sent("queue")),
     phrase(
@@ -256,6 +289,16 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase(
         "a pull of fewer messages", step("send", "items", topic="A"), _PLAIN, step("send", "items", topic="A"),
         *[step("pull", "offset", topic="A", most=one_of(3, 2, *range(4, 34)))] * 2, changes=(1, 2),
+    ),
+    phrase(
+        "a pull of many messages", *[step("send", topic="A", items=VALUES["send"]["items"][6])] * 2,
+        step("pull", "offset", topic="A", most=one_of(33, 32, 31, 34, 64)), changes=(0, 1, 2),
+    ),
+    phrase(
+        "a tag that a consumer selects", step("send", topic="A", queue=0, properties=one_of({"TAGS": "täg"}, {"TAGS": "t"}, {})),
+        step("send", topic="A", queue=0, properties=one_of({"TAGS": "t"}, {"TAGS": "値"})),
+        step("consumer", topic="A", version=2, tag=one_of("täg", "t")), step("pull", topic="A", group="g", tags=None, version=2),
+        step("pull", topic="A", tags=one_of("täg", "t", "täg||t")), lasting=True, changes=(0, 1), often=8,
     ),
     phrase(
         "a pull of several tags", step("send", topic="A", queue=0, properties=_TAGGED),
@@ -348,6 +391,19 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         _MEET, _NOTIFIED, lasting=True,
     ),
     # several clients at once
+    *(
+        phrase(
+            f"two requests to {kind} at once", *before, _MEET, step(kind, vary, **own), step(kind, vary, **own, client=1), _MEET, *after,
+            lasting=True, changes=(1, 2, 3),
+        )
+        for kind, vary, own, before, after in (
+            ("topic", "read write perm order", {"topic": "A"}, (), (sent("queue"),)),
+            ("delete", "", {"topic": one_of("A", "B")}, (_PLAIN,), (step("max_offset", topic="A"), TOPIC_A)),
+            ("group", "queues retries more", {"group": "g"}, (_PLAIN,), (step("back", level=0, group="g"),)),
+            ("delete_group", "", {"group": one_of("g", "h")}, (_GROUPS, _PLAIN, _COMMITTED), (_PROGRESS,)),
+            ("commit", "offset", {"topic": "A", "queue": 0, "group": "g"}, (_GROUPS, _PLAIN), (_PROGRESS,)),
+        )
+    ),
     *map(_first_requests, (2, 3, 4, MOST_CLIENTS)),
     # malformed requests
     *(phrase(f"a send without its {name}", step("send", topic="A", without=name)) for name in _OPTIONAL),

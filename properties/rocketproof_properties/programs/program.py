@@ -6,6 +6,7 @@ all clients. `needs` names the settings of the broker that a program requires, o
 There is one generator: the choice of `pool.py` by what was drawn least. The number of a program decides from what it chooses:
 
 - every fourth program: the selection of a condition of the catalogue, in turn
+- one in 67: phrases that begin before a restart of the broker and end after it
 - one in 20: walks through the state graphs of the specification's small scopes (`cover/walks.py`)
 - the others: all phrases of the pool, half of them with settings of their own
 
@@ -35,7 +36,7 @@ from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY
 from .values import LONGEST_WAIT
 from .vocabulary import ENDS_PROCESS, Step
 
-WALKS, POOL = "walks", "what was not seen yet"
+WALKS, POOL, SPLIT = "walks", "what was not seen yet", "around a restart"
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,11 @@ class Program:
     @property
     def waits(self) -> bool:
         return any(name in WAITING for name, _ in self.steps)
+
+    @property
+    def restarts(self) -> bool:
+        """Whether a broker's process ends and starts again."""
+        return any(name in ENDS_PROCESS for name, _ in self.steps)
 
     def without(self, names: Collection[str]) -> Program:
         """Return the program without the steps of these names."""
@@ -82,6 +88,7 @@ class ProgramOptions:
 
     - `configure`: programs may change settings of a running broker.
     - `start`: brokers can be started with other settings.
+    - `stop`: brokers can be stopped gracefully and restarted.
     - `end`: brokers can be killed and restarted. `corrupt`: their files can be changed meanwhile. `clocks`: they can start with another
       clock. Both take effect only with `end`.
     - `waits`: programs may let seconds pass.
@@ -95,6 +102,7 @@ class ProgramOptions:
     configure: bool = False
     name_server: bool = True
     start: bool = False
+    stop: bool = False
     end: bool = False
     corrupt: bool = False
     clocks: bool = False
@@ -130,11 +138,13 @@ class _Generator:
         self.own = {needs: [each for each in phrases if each.needs == needs] for needs in options.needs if needs}
         self.small = [each for each in free if not each.unread and not each.large]
         self.large = [each for each in free if not each.unread and each.large]
+        self.arriving, self.kept = ([each for each in self.small if _may_be_split(each) and each.lasting == late] for late in (True, False))
         self.ending = [each for each in phrases if any(name == "end" for name, _ in each.steps)]
         self.settled = [each for each in free if not each.lasting]
         self.plain = self._counts(POOL)
         self.configured = self._counts(f"{POOL}/settings", self.plain)
         self.walked = self._counts(WALKS)
+        self.split = self._counts(SPLIT)
         self.ended = self._counts(ENDED)
         changed, reset = [CORRUPTIONS] * options.corrupt, [CLOCKS] * options.clocks
         self.endings = itertools.cycle([(), *changed, *reset, *changed])
@@ -187,6 +197,8 @@ class _Generator:
         if turn % _EVERY_WALK == _EVERY_WALK - 1:
             options = self.options
             return WALKS, "", walk(self.walked, options.profile, name_server=options.name_server, waits=options.waits)
+        if self.options.stop and (turn % _EVERY_END == _OF_STOP[0] or turn in _OF_STOP):
+            return SPLIT, "", _around_restart(self.split, *[self.arriving, self.kept] * _PAIRS_SPLIT)
         needs = self._needs(turn)
         draw = partial(pool.filling, self.configured)
         if not needs:
@@ -199,6 +211,8 @@ class _Generator:
             steps = draw(self.own[ENDED], ()) if turn % _EVERY_CHECK == _EVERY_CHECK - 1 else self._ending()
         elif needs == ASKED:  # deleting a topic may delete the half queue too
             steps = draw(self.own[ASKED], self.ending)
+        elif needs == WHEEL and self.options.stop and turn % _EVERY_END == _OF_WHEEL[-1]:
+            steps = _around_restart(self.split, [each for each in self.own[WHEEL] if _may_be_split(each)])
         else:
             steps = draw(self.own[needs], self.small) if self.own.get(needs) else pool.program(self.configured, self.small)
         return POOL, needs, steps
@@ -237,6 +251,28 @@ def _may_be_drawn(phrase: Phrase, options: ProgramOptions) -> bool:
     return (
         (options.name_server or not phrase.server) and (options.waits or not phrase.waits) and (options.concurrent or not phrase.concurrent)
     )
+
+
+def _may_be_split(phrase: Phrase) -> bool:
+    """Return whether a broker may be stopped between the steps of a phrase: there are several, of one client, and each has a response."""
+    silent = any(any(values.get("one_way", ())) or name == "lose" for name, values in phrase.steps if name != "end")
+    return len(phrase.steps) > 1 and not (phrase.concurrent or phrase.server or silent)
+
+
+def _around_restart(seen: pool.DrawCounts, *pools: Sequence[Phrase]) -> list[Step]:
+    """Return a program that begins a phrase of each pool, restarts the broker, and then ends the phrases.
+
+    A graceful restart keeps whatever was acknowledged or begun (REC-03, REC-04, PER-04): queries, offsets and queues continue, and
+    delayed messages, half messages, messages sent back and timers arrive afterwards.
+    """
+    before, after = list[Step](), list[Step]()
+    for phrases in pools:
+        steps = pool.program(seen, phrases, 1)
+        at = seen.chance.randrange(1, len(steps))
+        before += steps[:at]
+        after += steps[at:]
+    waits = [number for number, (name, _) in enumerate(after) if name == "time"]
+    return [*before, ("restart", {}), *(step for number, step in enumerate(after) if number not in waits[_MOST_WAITS:])]
 
 
 def selected(selection: Selection, seen: pool.DrawCounts, phrases: Sequence[Phrase] | None = None) -> list[Step]:
@@ -291,6 +327,10 @@ _OF_WHEEL: Final = (17, 37)
 """Of 50 programs of the pool, those with a timer wheel, in releases that have one."""
 _FIRST_DRAWN: Final = 45
 """The first program of the pool with drawn settings: a short run starts no broker with them."""
+_OF_STOP: Final = (12, 4, 22, 32, 42)
+"""Of 50 programs of the pool, the one around a restart, and four more of the first 50."""
+_PAIRS_SPLIT: Final = 2
+_MOST_WAITS: Final = 2
 _EVERY_CHECK: Final = 200
 """One program of the pool in 200 has a producer that waits for a check on a broker that may be blocked from sending checks."""
 _EVERY_FILL: Final = 40

@@ -19,7 +19,7 @@ from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v
 from rocketproof_impl.store.timers import TIMES
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, PULL_SUSPENDS, ROLLBACK
-from rocketproof_protocol.properties import PGROUP, TIMER_DEL_UNIQKEY, UNIQ_KEY
+from rocketproof_protocol.properties import PGROUP, TIMER_DEL_UNIQKEY, TIMER_DELIVER_MS, UNIQ_KEY
 from rocketproof_protocol.topics import TEMPLATE
 
 from .call import Context, RecordedCall
@@ -28,6 +28,7 @@ UNSUPPORTED_CODE: Final = 9999
 """A request code that no release supports."""
 CLIENT: Final = "rocketproof"
 """The client id in heartbeats."""
+SECOND: Final = 1000
 ITEM = struct.Struct(">iiiii")
 
 
@@ -55,6 +56,7 @@ def send(
     leave: int | None = None,
     cut: int = 0,
     more: int = 0,
+    due: int | None = None,
 ) -> RecordedCall:
     """Return a message or, with `items`, a batch.
 
@@ -63,8 +65,11 @@ def send(
     - `packed`: compress the body. The sender's flag states it; the broker does not check.
     - `cut`: drop the last bytes of a batch's body.
     - `more`: added to the length field of the first message's body in a batch.
+    - `due`: name a delivery time, this number of milliseconds after the next whole second but one.
     """
     own = _named(properties or {}, context)
+    if due is not None:
+        own[TIMER_DELIVER_MS] = str((context.now() // SECOND + 2) * SECOND + due)
     content = None if body is None else body.encode().ljust(size, b"x")
     if packed and content is not None:
         content = zlib.compress(content)
@@ -139,12 +144,15 @@ def back(
     one_way: bool = False,
     offset: int | None = None,
     named: bool = True,
+    pulled: bool = False,
 ) -> RecordedCall | None:
     """A consumer sends a record back. Return None if no record can be consumed.
 
-    `offset`: a place in the log, valid or not. `named`: include the original topic, as all Apache clients do.
+    - `pulled`: one that a pull has returned, such as a message that was sent back before.
+    - `offset`: a place in the log, valid or not.
+    - `named`: include the original topic, as all Apache clients do.
     """
-    stored = context.stored(to)
+    stored = context.pulled if pulled else context.stored(to)
     if offset is None:
         visible = [message for message in stored if message.visible]
         if not visible:

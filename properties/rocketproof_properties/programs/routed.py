@@ -7,13 +7,16 @@ from typing import Final
 
 from .phrase import Phrase, phrase, step
 from .phrases import TOPIC_A, sent
-from .values import one_of
+from .values import VALUES, one_of
 
 _REGISTERED: Final = "address broker_id topics version altered"
 """Later name servers reject a broker's first registration if it has a single topic."""
 _REGISTER: Final = step("register", _REGISTERED)
 _ROUTE: Final = step("route", topic="A")
 _ROUTES: Final = (_ROUTE, step("route", topic="B"))
+_ELSEWHERE: Final = {"name": "broker-z", "address": "10.0.0.4:1"}
+"""A broker that no other phrase names: nothing else is registered over its connection."""
+_PERMITTED: Final = ({"A": (4, 4, 7), "B": (2, 2, 3)}, *VALUES["register"]["topics"])
 _LOOKED_UP: Final = step("route", topic=one_of("R", "S"))
 
 _PHRASES: Final[tuple[Phrase, ...]] = (
@@ -32,12 +35,19 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     phrase("brokers that come and go", _REGISTER, step("register", f"{_REGISTERED} name", name="broker-y"), *_ROUTES, step(
         "unregister", "name broker_id address",
     ), *_ROUTES, step("lose", "address"), *_ROUTES, lasting=True),
+    phrase(
+        "a broker on another connection", step("register", "topics version", **_ELSEWHERE), _ROUTE,
+        step("register", "topics version", **_ELSEWHERE, anew=True), *_ROUTES, lasting=True, changes=(1, 2),
+    ),
     phrase("a broker's connection closed", _REGISTER, step("lose", "address"), _ROUTE, lasting=True),
     phrase(
         "a version that a broker has", _REGISTER, step("has_to_register", "name broker_id address version altered"), lasting=True,
-        changes=(1, 2),
+        changes=(2, 1, 3), often=8,
     ),
-    phrase("write permission in a name server", _REGISTER, step("permit_writes", "permitted name"), _ROUTE, lasting=True, changes=(1, 2)),
+    phrase(
+        "write permission in a name server", step("register", _REGISTERED, topics=one_of(*_PERMITTED)),
+        step("permit_writes", "permitted name"), *_ROUTES, lasting=True, changes=(1, 2),
+    ),
     phrase(
         "a topic that a name server forgets", step("register", "cluster", topics={"R": (4, 4, 6), "S": (4, 4, 6)}),
         step("forget_topic", "cluster", topic="R", cluster="nobody"), _LOOKED_UP,
@@ -48,6 +58,12 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
         step("route", topic=one_of("R", "A")), lasting=True, switch=("takes_topics", True),
     ),
     phrase("brokers and clusters", _REGISTER, step("register", "name cluster", address="10.0.0.3:1"), step("cluster"), lasting=True),
+    phrase(
+        "a cluster that brokers leave", _REGISTER, step("register", "name cluster", name="broker-y", address="10.0.0.3:1"),
+        step("unregister", "broker_id", name=one_of("broker-y", "broker-x"), address=one_of("10.0.0.3:1", "10.0.0.1:1")),
+        step("cluster"),
+        step("lose", address=one_of("10.0.0.1:1", "10.0.0.3:1")), step("cluster"), lasting=True,
+    ),
     phrase(
         "a value that a name server keeps", step("put_value", "key value"),
         step("put_value", "key", key="k2", value="w"), step("values", "space"), lasting=True,

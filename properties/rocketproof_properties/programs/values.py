@@ -39,6 +39,17 @@ _ADDRESSES: Final = ("10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")
 _PLAIN_MAPS: Final[Sequence[Mapping[str, str]]] = ({}, {"TAGS": "t"}, {"KEYS": "a b", "UNIQ_KEY": "0A"})
 _WAITS: Final = ({"WAIT": "true"}, {"WAIT": "false"}, {"WAIT": "TRUE", "TAGS": "t"}, {"WAIT": "", "KEYS": "k"})
 _TEXTS: Final = ({"täg": "値"}, {"a": ""}, {"": "a"}, {"CLUSTER": "mine"}, {"a": "b\x01c"}, {"long": "v" * 700}, {"TAGS": "u"})
+BROKERS_OWN: Final = (
+    *({"CLUSTER": "mine", **more} for more in ({}, {"TAGS": "t"})), {"MSG_REGION": "mine"}, {"TRACE_ON": "mine"},
+    {"ORIGIN_MESSAGE_ID": "mine"}, {"RECONSUME_TIME": "7"}, {"MAX_RECONSUME_TIMES": "1"}, {"TRANSACTION_CHECK_TIMES": "1"},
+)  # fmt: skip
+"""Properties that brokers write themselves: of these, a stored message has the broker's or the sender's."""
+UNUSUAL_TEXTS: Final = (
+    "KEYS\1a\2KEYS\1b\2", "täg\1値\2", "KEYS\1k\2TAGS\1t\2", "KEYS\1k\2TAGS\1t", "KEYS\1k\2TAGS", "\2\2KEYS\1k", "a\1b\1c\2",
+    "TAGS\1t\2KEYS\1k\2TAGS\1u\2", "z\1a\2täg\1値\2b\1c\2Ä\1d\2", "TRAN_MSG\1true\2DELAY\0013\2", "DELAY\0012\2RETRY_TOPIC\1B\2",
+    "INNER_NUM\0012\2",
+)  # fmt: skip
+"""Texts of properties: with repeated names, without values or ends, and in an order that differs from that of Java's maps."""
 LEVELS: Final = ("1", "3", "17", "18", "19", "99")
 _NO_LEVELS: Final = ("0", "-1", "x", "", "2147483648")
 _DELAYS: Final = tuple({"DELAY": level} for level in (*LEVELS, *_NO_LEVELS))
@@ -59,7 +70,8 @@ TIMERS: Final = (
 """Releases before 5.0 treat these properties like any other. Programs end before the delivery times, whose exact second is not predictable.
 """
 KEYED: Final = tuple(
-    {"KEYS": keys, **more} for keys, more in (("a b", {"UNIQ_KEY": "0D"}), ("a", {}), ("b  a", {}), ("a a", {}), ("Aa", {}), ("BB", {}))
+    {"KEYS": keys, **more}
+    for keys, more in (("a b", {"UNIQ_KEY": "0D"}), ("a", {}), ("b  a", {}), ("a a", {}), ("Aa", {}), ("BB", {}), ("täg", {}))
 )
 """Two of these keys have the same hash."""
 LONG_MAPS: Final = tuple({"p": letter * size} for letter, size in (("v", 32_760), ("v", 32_700), ("ä", 16_380), ("ä", 16_300)))
@@ -74,11 +86,16 @@ def mixed(*kinds: Sequence[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
     return tuple({repr(each): each for each in maps}.values())
 
 
+_PAIRS_OF_TIMES: Final = (
+    ("TIMER_DELAY_SEC", "1", "TIMER_DELAY_MS"), ("TIMER_DELAY_MS", "1100", "TIMER_DELAY_SEC"), ("TIMER_DELAY_SEC", "2", "TIMER_DELIVER_MS"),
+)  # fmt: skip
+"""A message has one delivery time, whatever it names: of two names, one that is soon and one that is late or long ago."""
 TIMED: Final = mixed(
     ({"UNIQ_KEY": "U1"},),
     (
         *({"TIMER_DELAY_SEC": "2"}, {"TIMER_DELAY_MS": "1100"}, {"TIMER_DELAY_SEC": "1", "TAGS": "t"}),
         *({"TIMER_DELAY_SEC": str(LONG_MAX)}, {"TIMER_DELAY_MS": str(LONG_MAX)}),
+        *({first: soon, second: "200500"} for first, soon, second in _PAIRS_OF_TIMES),
     ),
 )
 CANCELLING: Final = mixed(
@@ -86,8 +103,8 @@ CANCELLING: Final = mixed(
     ({"TIMER_DELAY_SEC": "2"}, {"TIMER_DELAY_SEC": "1"}),
     tuple({"TIMER_DEL_UNIQKEY": key} for key in ("U1", "A+U1", "B+U1", "U2")),
 )
-"""Timers that a broker with a timer wheel delivers within five seconds, and messages that cancel one. The largest delays wrap around in 64
-bits: their time is in the past."""
+"""Timers that a broker with a timer wheel delivers within five seconds or, of two names, in days; and messages that cancel one. The largest
+delays wrap around in 64 bits: their time is in the past."""
 IMMUNE: Final = tuple(
     {**HALVES[0], "CHECK_IMMUNITY_TIME_IN_SECONDS": seconds} for seconds in ("2000000000", "1", "0", "-1", "x", "9223372036854775")
 )
@@ -100,13 +117,7 @@ ORDINARY: Final = mixed(({}, *_WAITS), (*_PLAIN_MAPS, *_TEXTS))
 """Properties without an effect of their own, with each form of WAIT."""
 ANY_MAP: Final = (*ORDINARY, *DELAYED, *WAITING_HALVES, *mixed(({}, *_WAITS), _NO_HALVES))
 _FIELD_TEXTS: Final = (
-    *(
-        ("properties", text)
-        for text in (
-            "KEYS\1k\2TAGS\1t\2", "KEYS\1k\2TAGS\1t", "KEYS\1k\2TAGS", "\2\2KEYS\1k", "KEYS\1a\2KEYS\1b\2", "täg\1値\2",
-            "TRAN_MSG\1true\2DELAY\0013\2", "DELAY\0012\2RETRY_TOPIC\1B\2", "INNER_NUM\0012\2",
-        )
-    ),
+    *(("properties", text) for text in UNUSUAL_TEXTS),
     *(("queueId", "x"), ("queueId", "2147483648"), ("unitMode", "1"), ("batch", "TRUE"), ("flag", "")),
 )  # fmt: skip
 _ITEM_MAPS: Final[Sequence[Mapping[str, str]]] = ({}, {"TAGS": "t"}, {"DELAY": "3"})
@@ -166,6 +177,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "leave": (8, 9, 7, 0, 1, 4, 12, 16, 100),
         "cut": (1, 2, 3, 6, 9, 20, 0),
         "more": (0, -2, 1, 2**20, -400),
+        "due": (0, 1, 999, 100_000, None),
         "without": (None, *SHORT_NAMES, EVERY),
         "altered": (None, *_FIELD_TEXTS),
     },
@@ -230,7 +242,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "offset": (0, 1, 2, 3, 100, -1),
         "most": (32, 1, 0),
         "group": ("g", "h"),
-        "tags": ("*", None, "t", "t||", "t || u", "||t", " t ", "||", " ", "u|| ||t", "t|u", "t||*"),
+        "tags": ("*", None, "t", "t||", "t || u", "||t", " t ", "||", " ", "u|| ||t", "t|u", "t||*", "täg"),
         "version": (0, 1, 2, 3),
         "commit": (None, 1),
         "hold": (3000, 300),
@@ -260,7 +272,7 @@ VALUES: Final[Mapping[str, Values]] = {
     "consumer": {
         "topic": ("A", "B"),
         "version": (1, 2, 3),
-        "tag": ("", "t"),
+        "tag": ("", "t", "täg"),
         "model": ("CLUSTERING", "BROADCASTING"),
     },
     "leave": {"group": ("g", "h"), "altered": (None, ("producerGroup", "g"), ("clientID", "nobody"))},
@@ -275,6 +287,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "broker_id": (0, 1, 2),
         "topics": (
             {"A": (8, 2, 4), "B": (4, 4, 6)}, {"A": (4, 4, 6)}, {"A": (8, 8, 6), "B": (4, 4, 6)}, {"B": (2, 2, 4)}, {},
+            {"A": (4, 4, 7), "B": (2, 2, 3)}, {"A": (4, 4, 5), "B": (1, 1, 1)},
             {"A": (4, 4, 6), "B": (2, 2, 6), "R": (1, 1, 6), "S": (4, 8, 2)},
         ),
         "version": (1, 2, 3),

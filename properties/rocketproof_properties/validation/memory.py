@@ -39,16 +39,16 @@ def programs(rows: Sequence[Any]) -> list[Program]:
     return result[:MOST]
 
 
-def numbered(remembered: Sequence[Program], after: int, *, configure: bool, start: bool, end: bool = False) -> list[Program]:
+def numbered(
+    remembered: Sequence[Program], after: int, *, configure: bool, start: bool, end: bool = False, stop: bool = False
+) -> list[Program]:
     """Return the programs that the target can perform, numbered from `after` + 1."""
 
-    def able(needs: str) -> bool:
-        return (end or needs != ENDED) and can_be_had(needs, configure=configure, start=start)
+    def able(program: Program) -> bool:
+        ends = end if program.needs == ENDED else stop or not program.restarts
+        return ends and can_be_had(program.needs, configure=configure, start=start)
 
-    return [
-        replace(program, number=after + place)
-        for place, program in enumerate((program for program in remembered if able(program.needs)), 1)
-    ]
+    return [replace(program, number=after + place) for place, program in enumerate((program for program in remembered if able(program)), 1)]
 
 
 def told(report: ValidationReport, remembered: Sequence[Program]) -> str:

@@ -73,6 +73,8 @@ It takes up to half a minute until the brokers register.
 """
 ENDING: Final = frozenset({Capability.START, Capability.KILL, Capability.RESTART})
 """The capabilities that a target needs for programs that end with a killed process."""
+STOPPING: Final = frozenset({Capability.START, Capability.STOP, Capability.RESTART})
+"""The capabilities that a target needs for programs around a restart."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,8 @@ def cover_of(request: ValidationRequest) -> CoverPlan | None:
 
 def tried_first(request: ValidationRequest) -> list[Program]:
     """Return the remembered programs that the target can perform, as numbered in the run."""
-    return memory.numbered(request.remembered, request.programs, **possible(request.target.offers))
+    offers = request.target.offers
+    return memory.numbered(request.remembered, request.programs, **possible(offers), stop=STOPPING <= offers)
 
 
 def possible(offers: Set[Capability]) -> dict[str, bool]:
@@ -162,8 +165,8 @@ def possible(offers: Set[Capability]) -> dict[str, bool]:
 
 
 def changeable(offers: Set[Capability]) -> dict[str, bool]:
-    """Return what programs may change between an end and a start of a target with these capabilities, as arguments of `ProgramOptions`."""
-    return {"corrupt": {Capability.STORE, Capability.STOP} <= offers, "clocks": Capability.SET_CLOCK in offers}
+    """Return how programs may restart a target with these capabilities and what they may change meanwhile, for `ProgramOptions`."""
+    return {"stop": STOPPING <= offers, "corrupt": {Capability.STORE, Capability.STOP} <= offers, "clocks": Capability.SET_CLOCK in offers}
 
 
 class _Validation:
@@ -363,7 +366,7 @@ class _Validation:
             renew = partial(self._renew, runner, needs, running, at_the_end)
             whole, new = False, list[ValidationFinding]()
             try:
-                alone = [entry for entry in programs if needs in (ALONE, ENDED) or looks(entry)]
+                alone = [entry for entry in programs if needs in (ALONE, ENDED) or looks(entry) or entry.restarts]
                 try:
                     runner.run([entry for entry in programs if entry not in alone], done)
                     if needs == ENDED:

@@ -23,6 +23,7 @@ from rocketproof_protocol.properties import CHECK_TIMES
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX
 from rocketproof_traces.history.exchange import places
 from rocketproof_traces.history.exchanges import STRAY
+from rocketproof_traces.stored.record import place_of, record_at, records_in
 
 from ...catalogue.history import OK
 from ...programs.call import Context, RecordedCall, StoredPlace, may_be_held
@@ -252,6 +253,7 @@ class ProgramClient:
         if self.performed:
             self.performed[-1].append(invoked.seq)
         command = call.command()
+        earlier = self._lines.pop(call.line or call.to, None) if call.anew else None
         try:
             line = self._line(call.line or call.to, call.to)
             if call.one_way:
@@ -277,6 +279,10 @@ class ProgramClient:
             self._recording.add("info", self.process, call.op, {"error": worded(error), "at": wall()})
             self._drop(call.line or call.to)
             return None
+        finally:
+            if earlier is not None:
+                earlier.close()
+                interrupts.pause(LATE)
         self.lost = 0
         self._note(call.line or call.to, command.opaque, invoked.seq)
         self._recording.add("ok", self.process, call.op, answer_data(answer))
@@ -333,6 +339,9 @@ class ProgramClient:
     def _learn(self, call: RecordedCall, answer: Command) -> None:
         """Remember the places of acknowledged messages, because later steps refer to them."""
         fields = answer.ext_fields or {}
+        if call.op == "pull" and answer.code in OK:
+            found = (record_at(data, place_of(data)) for data in records_in(answer.body or b""))
+            self._context.pulled += [StoredPlace(row.at, row.queue_offset, False, True, row.topic) for row in found if row is not None]
         self._context.sent_back += call.op == "send_back" and answer.code in OK
         if call.op not in ("send", "batch") or answer.code not in OK or "msgId" not in fields:
             return

@@ -121,6 +121,11 @@ class ParsedHistory:
         return any(event.op == "crash" for event in self.recorded.others)
 
     @cached_property
+    def stopped(self) -> bool:
+        """Whether a broker was stopped gracefully."""
+        return any(event.op == "stop" for event in self.recorded.others)
+
+    @cached_property
     def corrupted(self) -> bool:
         """Whether bytes in a broker's files were changed."""
         return any(event.op == CORRUPTED and event.value for event in self.recorded.others)

@@ -23,7 +23,7 @@ MOST_QUEUES: Final = 6
 """The maximum number of a program's queues that are queried."""
 MOST_TAGS: Final = 2
 MOST_SEARCHED: Final = 1
-"""The maximum number of queues that are searched by time. Each takes ten queries, sent twice."""
+"""The maximum number of queues that are searched by time, those with the most times first. Each takes ten queries, sent twice."""
 MOST_KEYS: Final = 2
 """The maximum number of keys that are queried."""
 READER: Final = SYSTEM_GROUPS[0]
@@ -63,7 +63,7 @@ def questions(
         yield "find", {"topic": topic, "key": NO_KEY}
     for (topic, key), since in sorted(keys.items())[:MOST_KEYS]:
         yield from sought(topic, key, since)
-    for (topic, queue), stored in sorted(times.items())[:MOST_SEARCHED]:
+    for (topic, queue), stored in sorted(times.items(), key=lambda row: (-len({*row[1]}), row[0]))[:MOST_SEARCHED]:
         for time in around(stored):
             yield "search", {"topic": topic, "queue": queue, "time": time}
         for time in between(stored):

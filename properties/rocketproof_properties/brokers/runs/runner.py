@@ -35,7 +35,7 @@ from .parsed import readable, unreadable
 from .performing import perform
 from .queries import consumption, run_queries
 from .readback import SECONDS, Ends, Reader, clean_up, late_ends, read_back
-from .recording import HistoryRecorder, last_number
+from .recording import HistoryRecorder, last_number, wall
 from .waiting import until
 
 Done = Callable[[Program, Path], None]
@@ -224,7 +224,7 @@ class Runner:
         broker = brokers[program.number % len(brokers)]
         names = self._names(number, broker)
         size = whole_number(self.settings.get("mappedFileSizeCommitLog", 0))
-        context = Context(names, broker, file_size=size, profile=self._profile, settings=self.settings)
+        context = Context(names, broker, file_size=size, profile=self._profile, settings=self.settings, now=wall)
         path = (folder or self.folder) / f"{number:05}.ndjson"
         origin = {**self._origin, "program": program.data(), "prefix": names.prefix, "number": number, "broker": broker}
         origin |= {"cluster": names.cluster, "shared": self._shared.get(broker)}

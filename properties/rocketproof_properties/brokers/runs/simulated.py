@@ -101,7 +101,7 @@ class SimulatedRun:
         self.deployment = SimulatedDeployment(cluster_of(setting, profile), periodic=setting.periodic, hookless=hookless)
         self.cluster = self.deployment.cluster
         self.events: list[Event] = []
-        self._context = _StoreContext(ProgramNames("", 0), "", profile=profile, deployment=self.deployment)
+        self._context = _StoreContext(ProgramNames("", 0), "", profile=profile, deployment=self.deployment, now=self.cluster.clock.now)
         self._asked: list[_Outstanding] = []
         self._lines: dict[str, SimulatedConnection] = {}
         self._failed: set[tuple[str, int]] = set()

@@ -180,7 +180,7 @@ class RunComparison:
             elsewhere = self.drift is None and how(name) is How.PLACE
             if (masks.varies(name, self.version) or elsewhere) and masks.made_up(before, after):
                 continue
-            if masks.same_time(name, before, after, self.apart):
+            if masks.same_time(name, before, after, 0 if masks.is_named(name, recorded) else self.apart):
                 continue
             if is_short(before) and after is not None:
                 after = shorten(after)

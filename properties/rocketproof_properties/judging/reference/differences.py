@@ -19,7 +19,7 @@ from rocketproof_traces.common.outcomes import JudgingOutcome, decisive
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from .comparison import ENTRY, FieldDifference
 from .following import DELAY_STEP
-from .orders import Item, by_sending_time, late_closes, newer_backups, orders, others_deletions
+from .orders import Item, at_once, by_sending_time, late_closes, newer_backups, orders, others_deletions
 from .program import ReferenceReplay
 from .readback import NEXT_OFFSET
 
@@ -32,6 +32,8 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
     compared (`is_comparable`). If an order explains all but differences by chance, only those are returned."""
     if not is_comparable(history):
         return []
+    if history.concurrent:
+        return _at_once(history, profile)
     reference = ReferenceReplay(history, profile, history.items)
     differing = list(reference.compare())
     if not differing:
@@ -73,10 +75,24 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
     return differing
 
 
+def _at_once(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
+    """Return the differences of a history in which administrative requests overlap; none if one of their orders explains it.
+
+    Those of responses are by chance: a broker does not lock these requests against each other.
+    """
+    first: list[FieldDifference] = []
+    for items, until in itertools.product(at_once(history) or (), (None, *_moments(history))):
+        differing = list(ReferenceReplay(history, profile, items, until=until).compare())
+        if not differing:
+            return []
+        first = first or differing
+    return [replace(each, by_chance=each.seq >= 0) for each in first]
+
+
 def is_comparable(history: ParsedHistory) -> bool:
-    """Whether the reference implementation can follow the history: one client ran at a time, and no lost frame leaves open which half
-    message was checked or ended."""
-    return not history.concurrent and not _is_open(history)
+    """Whether the reference implementation can follow the history: at most administrative requests of several clients overlap, and no lost
+    frame leaves open which half message was checked or ended."""
+    return not (history.concurrent and at_once(history) is None) and not _is_open(history)
 
 
 def _by_chance(differing: Iterable[FieldDifference]) -> list[FieldDifference] | None:

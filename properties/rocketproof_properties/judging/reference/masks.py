@@ -136,6 +136,7 @@ _TIMES = re.compile(rf"((?:{_CLOCKS}){NAME_END})[0-9]+")
 _HANDLE_PARTS = 5
 """A version, a topic, a broker, a time, and a unique key."""
 SECOND = 1000
+_FROM_NOW: Final = (named.TIMER_DELAY_SEC, named.TIMER_DELAY_MS)
 _FOUND_AT = re.compile(r"(look message by offset failed to check the topic name)[0-9]+")
 _BARE = re.compile(r"java(\.\w+)+")
 _NULL = "java.lang.NullPointerException"
@@ -180,6 +181,11 @@ def same_time(name: str, recorded: str | None, found: str | None, apart: int | N
     if kind is How.HANDLE:
         return _same_handle(recorded, found, apart)
     return kind in (How.SECOND, How.MOMENT) and _near(recorded, found, apart, whole=kind is How.SECOND)
+
+
+def is_named(name: str, sent: Mapping[str, str]) -> bool:
+    """Return whether a time follows from a delivery time that the sender named, so that it does not depend on the broker's clock."""
+    return name == named.TIMER_OUT_MS and named.TIMER_DELIVER_MS in sent and sent.keys().isdisjoint(_FROM_NOW)
 
 
 def _near(recorded: str, found: str, apart: int | None, *, whole: bool) -> bool:

@@ -3,11 +3,14 @@
 A client does not wait after a one-way request, so threads of the broker may serve it and the next request at the same time. A one-way send
 may be checked, which creates its topic, but stored later or not before the program ends. It is also possible that the following send
 creates the topic, with its own number of queues, and the one-way send is stored later.
+
+Administrative requests of several clients may overlap. A broker serves them in some order (`at_once`).
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -17,10 +20,15 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 
-from ...brokers.runs.parsed import ParsedHistory
+from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...programs.corruption import TABLES
 from ...programs.settings import ALONE
 
+ADMINISTRATIVE: Final = frozenset({"update_topic", "delete_topic", "update_group", "delete_group", "commit"})
+"""Requests that, if several of one kind overlap, have the effect of one order. A change and a deletion may mix: a topic that is created
+during its deletion keeps its queues."""
+_MOST_AT_ONCE: Final = 4
+_MOST_ORDERS: Final = 24
 _MOST_CLOSES: Final = 27
 """Orders of closed connections that are tried: all orders of up to three."""
 _MOST_DELETIONS: Final = 8
@@ -57,6 +65,44 @@ def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
         unserved = [Arrived(each) for each in history.exchanges if each.one_way and each.op == "send" and each not in items]
         if unserved:
             yield [*items, *unserved]  # checked after later requests, and stored where it cannot be read back
+
+
+def at_once(history: ParsedHistory) -> list[list[Item]] | None:
+    """Return all orders of a history in which administrative requests of one kind overlap. None if others do, or with too many orders.
+
+    An order keeps two requests apart if one ended before the other began.
+    """
+    groups = [group for group in _overlapping(history) if len(group) > 1]
+    for group in groups:
+        (op, *others), ended = {exchange.op for exchange in group}, all(exchange.end is not None for exchange in group)
+        if others or op not in ADMINISTRATIVE or not ended:
+            return None
+    choices = [[each for each in itertools.permutations(group) if _in_time(each)] for group in groups if len(group) <= _MOST_AT_ONCE]
+    if len(choices) < len(groups) or math.prod(map(len, choices)) > _MOST_ORDERS:
+        return None
+    found = list[list[Item]]()
+    for chosen in itertools.product(*choices):
+        moved = {before.seq: after for group, order in zip(groups, chosen, strict=True) for before, after in zip(group, order, strict=True)}
+        found.append([moved.get(item.seq, item) if isinstance(item, Exchange) else item for item in history.items])
+    return found
+
+
+def _overlapping(history: ParsedHistory) -> Iterator[list[Exchange]]:
+    """Yield the requests in the order in which they were served, grouped so that requests of different groups do not overlap."""
+    group: list[Exchange] = []
+    for exchange in history.exchanges:
+        if held_millis(exchange) is not None:
+            continue
+        if group and all(each.end is not None and each.end < exchange.seq for each in group):
+            yield group
+            group = []
+        group.append(exchange)
+    if group:
+        yield group
+
+
+def _in_time(order: Sequence[Exchange]) -> bool:
+    return not any(later.end is not None and later.end < each.seq for each, later in itertools.combinations(order, 2))
 
 
 def by_sending_time(history: ParsedHistory) -> Sequence[Item]:

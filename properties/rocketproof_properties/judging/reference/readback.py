@@ -24,7 +24,7 @@ from rocketproof_traces.stored.record import place_of, records_in
 from ...brokers.runs import queries
 from ...brokers.runs.recording import KEPT, body_of
 from ...programs.vocabulary import plain
-from . import comparison, keys, masks
+from . import comparison, keys, masks, storetimes
 from .comparison import ENTRY, TIMESTAMP, FieldDifference, RunComparison, message_data, within
 from .dispatched import is_soon
 from .driver import SECONDS
@@ -164,6 +164,7 @@ class ReadBack:
                 del their_data["queueId"]
             yield from within(self.same.record("", their_data, our_data), where)
             yield from _born(hosts, found, ours, where)
+        yield from storetimes.differences(self.history, self.followed.theirs)
         yield from self._missing()
 
     def _ends(self) -> Iterator[FieldDifference]:

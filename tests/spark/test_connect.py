@@ -3,13 +3,16 @@
 import importlib.util
 import json
 import os
+import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from many_histories import history, write
-from standalone import HOME, bare_process, bare_python, command, free_port, wait_for
+from standalone import HOME, WAIT, bare_process, bare_python, command, free_port, process, wait_for, without_import_path
 from written_store import Sent, write_store
 
 from rocketproof_traces.spark import gateway
@@ -64,6 +67,62 @@ def test_search_counts_same_as_this_process(remote: str, tmp_path: Path) -> None
         assert done.returncode == 0, done.stdout + done.stderr
         rows.append([(row["verdict"], row["states"], row["transitions"]) for row in json.loads((tmp_path / "rows.json").read_text())])
     assert rows[0] == rows[1] and rows[0]
+
+
+def test_followed_histories_are_judged_once(remote: str, tmp_path: Path) -> None:
+    """Ctrl-C ends the command. The same command goes on, and judges only what is new."""
+    (tmp_path / "runs").mkdir()
+    write(tmp_path / "runs" / "right.ndjson", *history(sends=3))
+    words = ["judge", "runs", "--profile", "P49", "--out", "out", "--follow", "--engine", "spark", "--remote", remote]
+    command_line = [sys.executable, "-m", "rocketproof_properties.commands", *words, "--json", "found.json"]
+
+    def judged() -> list[Path]:
+        """Return the batches that are complete."""
+        return sorted(path.parent for path in (tmp_path / "out" / "verdicts").glob("*/_SUCCESS"))
+
+    def follow(batches: int) -> None:
+        log = tmp_path / f"{batches}.log"
+        with process(log, *command_line, PYTHONUNBUFFERED="1", PYTHONWARNINGS="ignore") as started:
+            wait_for(log, f"{batches} histor")
+            started.send_signal(signal.SIGINT)
+            assert started.wait(WAIT) == batches - 1, log.read_text()
+
+    follow(1)
+    write(tmp_path / "runs" / "wrong.ndjson", *history(sends=3, wrong="T1"))
+    follow(2)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert len(judged()) == 2 and len(found["findings"]) == 1
+
+
+STREAM = """
+import sys
+from rocketproof_traces.spark.session import session
+
+log = session(remote=sys.argv[1]).readStream.format("rocketmq-commitlog").load(sys.argv[2])
+rows = log.select("physicalOffset", "size", "error").writeStream.format("json")
+placed = rows.option("checkpointLocation", sys.argv[3] + "/checkpoint").option("path", sys.argv[3] + "/out")
+query = placed.trigger(availableNow=True).start()
+query.awaitTermination()
+"""
+
+
+def test_stream_reads_each_record_once(remote: str, tmp_path: Path) -> None:
+    """The store grows by a file between two runs of the query."""
+    whole = tmp_path / "whole"
+    stored = write_store(whole, [Sent("orders", n % 2, bytes(n)) for n in range(60)], 1 << 12)
+    names = sorted(path.name for path in (whole / "commitlog").iterdir())
+    assert len(names) > 2
+    log = tmp_path / "store" / "commitlog"
+    log.mkdir(parents=True)
+    for number, name in enumerate(names):
+        shutil.copy(whole / "commitlog" / name, log / name)
+        if number in (0, len(names) - 1):
+            given = [sys.executable, "-c", STREAM, remote, str(tmp_path / "store"), str(tmp_path)]
+            done = subprocess.run(given, env=without_import_path(), capture_output=True, text=True, check=False, timeout=WAIT)
+            assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for file in (tmp_path / "out").glob("*.json") for line in file.read_text().splitlines()]
+    assert sorted((row["physicalOffset"], row["size"]) for row in rows) == [(each.offset, each.size) for each in stored]
+    assert not any("error" in row for row in rows)
 
 
 @pytest.mark.parametrize(

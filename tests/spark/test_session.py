@@ -163,18 +163,17 @@ def test_job_that_begins_after_ctrl_c_is_stopped() -> None:
 def test_ctrl_c_ends_java_on_this_machine_in_time(tmp_path: Path) -> None:
     """Java would need many times as long to stop a session whose first job begins, if other processes use the processor."""
     code = """
-import sys, tempfile, time
-from pathlib import Path
 from rocketproof_model import interrupts
 from rocketproof_traces.spark import gateway, session
-session.session(cores=1).range(3).count()
+spark = session.session(cores=1)
+spark.range(3).count()
 end = gateway.end
-def measured(process, seconds=20):
+def measured(process, seconds):
     end(process, seconds)
-    print(seconds, process.poll() is not None, flush=True)
+    print(seconds, process.poll() is not None, spark.sparkContext._gateway._gateway_client.is_connected, flush=True)
 gateway.end = measured
 interrupts.note()
 """
     said = python(code, PATH=os.environ["PATH"], TMPDIR=str(tmp_path))
-    assert said.stdout == "1.0 True\n", said.stderr
+    assert said.stdout == "1.0 True False\n", said.stderr
     assert not list(tmp_path.glob("rocketproof-spark-*")) and "Error" not in said.stderr

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PATIENCE = 0.5  # seconds for interrupted work to end
+_END_SECONDS = 20.0  # for Java to end
 _LAST_SECONDS = 1.0  # for Java on this machine to end after an interrupt
 _BEAT = 0.05  # seconds between two calls that stop interrupted work: a job that begins meanwhile is stopped too
 
@@ -326,12 +327,13 @@ def _close(spark: SparkSession, folder: Path) -> None:
     """
     context = spark.sparkContext
     java_process = getattr(context._gateway, "proc", None)  # noqa: SLF001  (no public access)
-    if java_process is not None and interrupts.came() and context._jsc is not None and not is_cluster(context.master):  # noqa: SLF001
-        gateway.end(java_process, _LAST_SECONDS)
-    else:
+    is_hurried = java_process is not None and interrupts.came() and not is_cluster(context.master)
+    if not is_hurried:
         spark.stop()
-        if java_process is not None:
-            gateway.end(java_process)
+    if java_process is not None:
+        # A thread of py4j tells Java which objects Python has freed. It would print a traceback when Java ends meanwhile.
+        context._gateway._gateway_client.is_connected = False  # noqa: SLF001
+        gateway.end(java_process, _LAST_SECONDS if is_hurried else _END_SECONDS)
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -326,13 +326,14 @@ def _close(spark: SparkSession, folder: Path) -> None:
     After an interrupt, Java on this machine stops the session itself as it exits, and is killed if that takes long.
     """
     context = spark.sparkContext
-    java_process = getattr(context._gateway, "proc", None)  # noqa: SLF001  (no public access)
+    connection: Any = context._gateway  # noqa: SLF001  (no public access)
+    java_process = getattr(connection, "proc", None)
     is_hurried = java_process is not None and interrupts.came() and not is_cluster(context.master)
     if not is_hurried:
         spark.stop()
     if java_process is not None:
         # A thread of py4j tells Java which objects Python has freed. It would print a traceback when Java ends meanwhile.
-        context._gateway._gateway_client.is_connected = False  # noqa: SLF001
+        connection._gateway_client.is_connected = False  # noqa: SLF001
         gateway.end(java_process, _LAST_SECONDS if is_hurried else _END_SECONDS)
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -11,10 +11,13 @@ import pytest
 from many_histories import PROFILE, history, write
 
 from rocketproof_lab.bench.fabricate import StorePlan, fabricate
+from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.commands import run
 from rocketproof_properties.commands.campaign.run import CampaignResult
+from rocketproof_properties.commands.campaign.shard import CampaignEvidence, Divergence, ShardResult
 from rocketproof_properties.commands.campaign.tables import append
 from rocketproof_properties.commands.campaign.totals import CampaignFinding, CampaignTotals
+from rocketproof_properties.commands.checks.plan import CheckTask
 from rocketproof_properties.reports import tables
 from rocketproof_properties.reports.tables import TableTarget
 
@@ -119,11 +122,37 @@ def test_campaign_has_runs_and_findings(tmp_path: Path) -> None:
 
     findings = [finding("", ""), finding("HAZ-01", "violated")]
     done = CampaignResult(CampaignTotals(shards=3, programs=600), findings, 3, "", 1.5)
-    append(TableTarget(str(tmp_path)), done, "P494")
+    append(TableTarget(str(tmp_path)), done, [task("HAZ-01", "violated")], "P494")
     (made,) = rows(tmp_path, "runs")
     assert (made["command"], made["programs"], made["exitCode"], made["seconds"]) == ("campaign", 600, 1, 1.5)
     written = [(row["rule"], row["severity"], row["outcome"], row["place"]) for row in rows(tmp_path, "findings")]
     assert written == [("specification", "error", "differs", "sizes[a]: send ; stop"), ("HAZ-01", "note", "ok", "sizes[a]: send ; stop")]
+
+
+def task(claim: str, expected: str, kind: str = "always", scope: str = "few") -> CheckTask:
+    source = ModelSource(scope, "P494")
+    return CheckTask(source, claim.partition(".")[0], claim, kind, f"sentence of {claim}", "", "stateful", "", expected)
+
+
+def test_campaign_has_metrics_of_parts_and_properties(tmp_path: Path) -> None:
+    """`few` has run; Ctrl-C came before the second shard of `many`."""
+    tasks = [task("A-1.a", "unknown"), task("A-1.b", "unknown"), task("HAZ-01", "violated"), task("R-1", "holds", "reachable")]
+    tasks += [task("A-1.a", "unknown", scope="many"), task("R-2", "holds", "reachable", "many")]
+    totals = CampaignTotals()
+    seen = [CampaignEvidence(name, 0, []) for name in ("A-1.a", "A-1.b", "HAZ-01")]
+    totals.add(ShardResult("few#0+200", "few", 200, shown=seen, departed=[Divergence(n, "", [str(n)], []) for n in (1, 2)]))
+    totals.add(ShardResult("few#200+100", "few", 100, shown=[CampaignEvidence("A-1.a", 200, [])]))
+    totals.add(ShardResult("many#0+200", "many", 200, shown=[CampaignEvidence("R-2", 0, [])]))
+    append(TableTarget(str(tmp_path)), CampaignResult(totals, [], 4, "Ctrl-C", 1.5), tasks, "P494")
+    written = rows(tmp_path, "metrics")
+    assert [(row["store"], row["rule"], row["severity"], row["violated"], row["unknown"]) for row in written] == [
+        ("few", "specification", "error", 1, False), ("few", "A-1", "error", 3, False), ("few", "HAZ-01", "note", 1, False),
+        ("few", "R-1", "note", 0, True), ("many", "specification", "error", 0, True), ("many", "A-1", "error", 0, True),
+        ("many", "R-2", "note", 0, False),
+    ]  # fmt: skip
+    assert {(row["store"], row["status"], row["problem"], row["records"]) for row in written} == {
+        ("few", "run", "", 300), ("many", "partly run", "stopped by Ctrl-C", 200),
+    }  # fmt: skip
 
 
 WRONG = [
@@ -145,7 +174,7 @@ def test_wrong_targets_are_one_line(options: list[str], says: str, judged: Path,
 
 def test_since_rejects_other_tables(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     judge = ["judge", "in", "--profile", PROFILE, "--cores", "1", "--out", "out"]
-    append(TableTarget("results"), CampaignResult(CampaignTotals(), [], 0, "", 0.0), "P494")
+    append(TableTarget("results"), CampaignResult(CampaignTotals(), [], 0, "", 0.0), [task("HAZ-01", "violated")], "P494")
     assert run([*judge, "--since", "results"]) == 2
     assert "--since results: has no run of judge" in capsys.readouterr().err
     file = judged / "results" / "runs" / "x.parquet"

@@ -79,13 +79,14 @@ def test_event_log_names_store_and_rule(tmp_path: Path) -> None:
     """Event logs follow Spark's properties, as in any other application."""
     made(tmp_path / "store")
     (tmp_path / "events").mkdir()
-    conf = ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={(tmp_path / 'events').as_uri()}"]
+    events = {"enabled": "true", "compress": "false", "dir": (tmp_path / "events").as_uri()}  # compressed by default
+    conf = [word for name, value in events.items() for word in ("--conf", f"spark.eventLog.{name}={value}")]
     words = ["audit", str(tmp_path / "store"), "--property", "INV-37", "--cores", "1", *conf]
     done = subprocess.run([sys.executable, "-m", "rocketproof_properties.commands", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    logs = [file.read_text() for file in (tmp_path / "events").rglob("*") if file.is_file()]
-    events = [json.loads(line) for text in logs for line in text.splitlines() if line]
-    named = [event["Properties"] for event in events if event["Event"] == "SparkListenerJobStart"]
+    logs = [file.read_text() for file in (tmp_path / "events").rglob("events_*") if file.is_file()]  # next to checksums
+    written = [json.loads(line) for text in logs for line in text.splitlines() if line]
+    named = [event["Properties"] for event in written if event["Event"] == "SparkListenerJobStart"]
     assert named
     assert {each["spark.jobGroup.id"] for each in named} == {"rocketproof audit"}
     assert all(each["spark.job.description"].startswith(f"{tmp_path}/store: INV-37") for each in named)

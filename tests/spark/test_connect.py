@@ -3,13 +3,17 @@
 import importlib.util
 import json
 import os
+import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from many_histories import history, write
-from standalone import HOME, bare_process, bare_python, command, free_port, wait_for
+from standalone import HOME, WAIT, bare_process, bare_python, command, free_port, process, wait_for, without_import_path
 from written_store import Sent, write_store
 
 from rocketproof_traces.spark import gateway
@@ -21,7 +25,15 @@ pytestmark = pytest.mark.skipif(LACKS_IT, reason="needs pyspark[connect]")
 
 @pytest.fixture(scope="module")
 def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    log, port, java = tmp_path_factory.mktemp("connect") / "server.log", free_port(), find_java()
+    """The URL of a server whose Python has no rocketproof."""
+    folder = tmp_path_factory.mktemp("connect")
+    with server(folder, bare_python(folder / "python")) as url:
+        yield url
+
+
+@contextmanager
+def server(folder: Path, python: Path) -> Iterator[str]:
+    log, port, java = folder / "server.log", free_port(), find_java()
     conf = {
         "spark.master": "local[2,2]",
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -32,11 +44,10 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
     }
-    python = str(bare_python(log.parent / "python"))
-    variables = {**gateway.spark_variables(java, HOME), "PYSPARK_PYTHON": python, "PATH": "/usr/bin:/bin", "HOME": str(log.parent)}
+    variables = {**gateway.spark_variables(java, HOME), "PYSPARK_PYTHON": str(python), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
     words = gateway.command(java, HOME, conf, variables)[:-1]  # but for the word that starts a gateway
-    server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
-    with bare_process(log, variables, *words, *server):
+    started = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
+    with bare_process(log, variables, *words, *started):
         wait_for(log, "Spark Connect server started")
         yield f"sc://127.0.0.1:{port}"
 
@@ -64,6 +75,73 @@ def test_search_counts_same_as_this_process(remote: str, tmp_path: Path) -> None
         assert done.returncode == 0, done.stdout + done.stderr
         rows.append([(row["verdict"], row["states"], row["transitions"]) for row in json.loads((tmp_path / "rows.json").read_text())])
     assert rows[0] == rows[1] and rows[0]
+
+
+def test_followed_histories_are_judged_once(remote: str, tmp_path: Path) -> None:
+    """Ctrl-C ends the command. The same command goes on, and judges only what is new."""
+    (tmp_path / "runs").mkdir()
+    write(tmp_path / "runs" / "right.ndjson", *history(sends=3))
+    words = ["judge", "runs", "--profile", "P49", "--out", "out", "--follow", "--engine", "spark", "--remote", remote]
+    command_line = [sys.executable, "-m", "rocketproof_properties.commands", *words, "--json", "found.json"]
+
+    def judged() -> list[Path]:
+        """Return the batches that are complete."""
+        return sorted(path.parent for path in (tmp_path / "out" / "verdicts").glob("*/_SUCCESS"))
+
+    def follow(batches: int) -> None:
+        log = tmp_path / f"{batches}.log"
+        with process(log, *command_line, PYTHONUNBUFFERED="1", PYTHONWARNINGS="ignore") as started:
+            wait_for(log, "history (" if batches == 1 else "histories (")
+            started.send_signal(signal.SIGINT)
+            assert started.wait(WAIT) == batches - 1, log.read_text()
+
+    follow(1)
+    write(tmp_path / "runs" / "wrong.ndjson", *history(sends=3, wrong="T1"))
+    follow(2)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert len(judged()) == 2 and len(found["findings"]) == 1
+
+
+STREAM = """
+import sys
+from rocketproof_traces.spark.session import session
+
+log = session(remote=sys.argv[1]).readStream.format("rocketmq-commitlog").load(sys.argv[2])
+rows = log.select("physicalOffset", "size", "error").writeStream.format("json")
+placed = rows.option("checkpointLocation", sys.argv[3] + "/checkpoint").option("path", sys.argv[3] + "/out")
+query = placed.trigger(availableNow=True).start()
+query.awaitTermination()
+"""
+
+
+def stream(remote: str, store: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    given = [sys.executable, "-c", STREAM, remote, str(store), str(folder)]
+    return subprocess.run(given, env=without_import_path(), capture_output=True, text=True, check=False, timeout=WAIT)
+
+
+def test_stream_reads_each_record_once(tmp_path: Path) -> None:
+    """The store grows by files between two runs of the query. The server's Python has rocketproof."""
+    whole = tmp_path / "whole"
+    stored = write_store(whole, [Sent("orders", n % 2, bytes(n)) for n in range(60)], 1 << 11)
+    names = sorted(path.name for path in (whole / "commitlog").iterdir())
+    log = tmp_path / "store" / "commitlog"
+    log.mkdir(parents=True)
+    with server(tmp_path, Path(sys.executable)) as url:
+        for added in (names[:2], names[2:]):
+            for name in added:
+                shutil.copy(whole / "commitlog" / name, log / name)
+            done = stream(url, tmp_path / "store", tmp_path)
+            assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for file in (tmp_path / "out").glob("*.json") for line in file.read_text().splitlines()]
+    assert sorted((row["physicalOffset"], row["size"]) for row in rows) == [(each.offset, each.size) for each in stored]
+    assert not any("error" in row for row in rows)
+
+
+def test_stream_needs_rocketproof_on_server(remote: str, tmp_path: Path) -> None:
+    """Spark plans a stream without the archives that the client sent. If that changes, the page is wrong."""
+    write_store(tmp_path / "store", [Sent("orders")], 1 << 12)
+    done = stream(remote, tmp_path / "store", tmp_path)
+    assert done.returncode == 1 and "No module named 'rocketproof_traces'" in done.stderr
 
 
 @pytest.mark.parametrize(

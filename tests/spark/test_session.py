@@ -4,6 +4,8 @@ import importlib.util
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +135,45 @@ def test_missing_master_is_one_line_at_once() -> None:
     said = python(CAUGHT.replace("session()", "session(master='spark://127.0.0.1:1,127.0.0.1:2')"), PATH=os.environ["PATH"])
     refused = ", ".join(f"no way to 127.0.0.1:{port}: Connection refused" for port in (1, 2))
     assert said.stdout == f"Spark on spark://127.0.0.1:1,127.0.0.1:2: gives no session: {refused}; check the URL and the master\n"
+
+
+def test_job_that_begins_after_ctrl_c_is_stopped() -> None:
+    """Interrupted work that loads Spark's classes has no job yet."""
+    began, stopped = threading.Event(), threading.Event()
+
+    def work() -> None:
+        began.wait()
+        stopped.wait()
+
+    calls = []
+
+    def stop() -> None:
+        calls.append(began.is_set())
+        if began.is_set():
+            stopped.set()
+        began.set()
+
+    with ThreadPoolExecutor(1) as threads:
+        sessions.end_soon(threads.submit(work), stop)
+        ended = stopped.is_set()
+        stopped.set()
+    assert ended and calls == [False, True]
+
+
+def test_ctrl_c_ends_java_on_this_machine_in_time(tmp_path: Path) -> None:
+    """Java would need many times as long to stop a session whose first job begins, if other processes use the processor."""
+    code = """
+from rocketproof_model import interrupts
+from rocketproof_traces.spark import gateway, session
+spark = session.session(cores=1)
+spark.range(3).count()
+end = gateway.end
+def measured(process, seconds):
+    end(process, seconds)
+    print(seconds, process.poll() is not None, spark.sparkContext._gateway._gateway_client.is_connected, flush=True)
+gateway.end = measured
+interrupts.note()
+"""
+    said = python(code, PATH=os.environ["PATH"], TMPDIR=str(tmp_path))
+    assert said.stdout == "1.0 True False\n", said.stderr
+    assert not list(tmp_path.glob("rocketproof-spark-*")) and "Error" not in said.stderr

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +17,9 @@ import pytest
 from many_histories import PROFILE, history, write, write_parquet
 from test_judged_rules import RULES
 
+from rocketproof_model import interrupts
 from rocketproof_properties.catalogue.ownrules import load
+from rocketproof_properties.commands import run
 from rocketproof_traces.audit.fields import JUDGED_ROWS
 from rocketproof_traces.audit.own import OwnRules
 from rocketproof_traces.bulk import local
@@ -62,6 +67,38 @@ def test_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
     after = set((tmp_path / "spark" / "out" / "verdicts").iterdir())
     histories.judge(spark, wanted)
     assert len(after - before) == 2 and set((tmp_path / "spark" / "out" / "verdicts").iterdir()) == after
+
+
+def test_new_histories_are_judged_as_they_come(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`judge --follow`: each file once, also after Ctrl-C; the verdicts are those of the local engine."""
+    found = {}
+    for engine in ("spark", "local"):
+        folder, out, saved = (tmp_path / engine / name for name in ("in", "out", "found.json"))
+        folder.mkdir(parents=True)
+        write(folder / "right.ndjson", *history(sends=3))
+        words = ["judge", folder, "--profile", PROFILE, "--engine", engine, "--out", out, "--follow", "--json", saved]
+        pauses(monkeypatch, nothing, partial(write, folder / "wrong.ndjson", *history(sends=3, wrong="T1")), nothing, nothing)
+        assert run([str(word) for word in words]) == 1
+        judged = sorted((out / "verdicts").iterdir())
+        assert len(judged) == 2
+        pauses(monkeypatch, nothing)
+        assert run([str(word) for word in words]) == 1
+        assert sorted((out / "verdicts").iterdir()) == judged, "nothing was judged again"
+        found[engine] = json.loads(saved.read_text().replace(str(tmp_path / engine), ""))
+    assert found["spark"] == found["local"] and found["local"]["findings"]
+
+
+def nothing() -> None: ...
+
+
+def stop() -> None:
+    raise KeyboardInterrupt
+
+
+def pauses(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], object]) -> None:
+    """Do a step in each pause between two rounds. After the last there is Ctrl-C."""
+    left = iter(steps)
+    monkeypatch.setattr(interrupts, "pause", lambda _: next(left, stop)())
 
 
 def test_rules_of_user_have_equal_results(spark: SparkSession, tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def campaign(
     json
         Write the findings to this file.
     tables
-        Result tables: the run is added to runs and findings. A folder, a URL, or table:NAMESPACE of the Spark session.
+        Result tables: the run is added to runs, findings and metrics. A folder, a URL, or table:NAMESPACE of the Spark session.
     """
     from rocketproof_traces.spark.cluster import SparkCluster
 
@@ -250,10 +250,11 @@ def campaign(
     options = running.CampaignOptions(profile, programs, seed, folder, time)
     spread = engines.spreading(used, cluster, f"rocketproof campaign {profile} seed {seed}", running.description, short=False)
     output.Page().wrapped(engines.sentence(used))
+    asked = tasks(profile)
     with output.phases() as progress:
-        done = running.run(options, tasks(profile), spread, progress)
+        done = running.run(options, asked, spread, progress)
     write(json, (finding.data() for finding in done.findings))
     if target is not None:
-        append(target, done, profile)
+        append(target, done, asked, profile)
     render(done)
     return done.exit_code

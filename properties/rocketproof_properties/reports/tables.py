@@ -83,17 +83,27 @@ TABLES: Final[Mapping[str, tuple[TableColumn, ...]]] = {
     "metrics": (
         *_RUN,
         *_STORE,
-        TableColumn("profile", "string", "the profile of the store"),
-        TableColumn("status", "string", "audited, partly audited or not audited; of a history the verdict"),
-        TableColumn("problem", "string", "why the store or history was not or only partly read or decided, or empty"),
-        TableColumn("rule", "string", "the rule's id"),
+        TableColumn("profile", "string", "the profile of the store, history or part"),
+        TableColumn(
+            "status", "string", "audited, partly audited or not audited; of a history the verdict; of a campaign run, partly run or not run"
+        ),
+        TableColumn(
+            "problem", "string", "why the store or history was not or only partly read or decided, or why programs did not run; or empty"
+        ),
+        TableColumn("rule", "string", "the rule's id; of a campaign the property's; `specification` as in findings"),
         TableColumn("sentence", "string", "the rule's sentence"),
-        TableColumn("severity", "string", "error, warning or note"),
-        TableColumn("violated", "long", "the rows that break the rule, exact"),
-        TableColumn("unknown", "boolean", "whether more rows may break it, because something was not read"),
-        TableColumn("records", "long", "the records of the store"),
-        TableColumn("bytes", "long", "the bytes of its log"),
-        TableColumn("seconds", "double", "the time of its tasks, summed over the workers"),
+        TableColumn("severity", "string", "error, warning or note; of a campaign note for an expected violation, and for a state to reach"),
+        TableColumn(
+            "violated", "long", "the rows that break the rule, exact; of a campaign the shards with a violation, summed over its claims"
+        ),
+        TableColumn(
+            "unknown",
+            "boolean",
+            "whether more may break it: something was not read, programs did not run, or none reached the rule's state",
+        ),
+        TableColumn("records", "long", "the records of the store, the events of a history, the programs of a part"),
+        TableColumn("bytes", "long", "the bytes of the store's log, else 0"),
+        TableColumn("seconds", "double", "of a store the time of its tasks, summed over the workers; else 0"),
     ),
     "verdicts": (
         *_RUN,

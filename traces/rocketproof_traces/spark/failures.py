@@ -22,7 +22,7 @@ def spark_errors() -> tuple[type[Exception], ...]:
 
 def reason(error: Exception) -> str:
     """Return the cause in an error of Spark: the last line that names an error of Python or Java, else the first line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ")]  # py4j puts ": " before Java's exception
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
     return errors[-1] if errors else (lines or [type(error).__name__])[0]
 

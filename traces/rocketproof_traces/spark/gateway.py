@@ -121,7 +121,7 @@ def _last_line(text: str) -> str:
     return lines[-1] if lines else "it says nothing"
 
 
-def end(process: subprocess.Popen[bytes], seconds: float = 20) -> None:
+def end(process: subprocess.Popen[bytes], seconds: float) -> None:
     """Close the standard input of the Java process and wait for its exit; kill it after `seconds`."""
     if process.stdin is not None and not process.stdin.closed:
         process.stdin.close()

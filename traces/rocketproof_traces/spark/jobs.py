@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from rocketproof_model.result import MEMORY
 from ..common.errors import TraceError
 from . import shares
 from .failures import reason
+from .session import end_soon
 from .spread import ANSWER, Mapping, name_jobs, over_items
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BEAT = 0.25  # seconds between two checks of the clock
-_PATIENCE = 2.0  # seconds for interrupted tasks to end
 
 Perform = Callable[[Any], Any]
 
@@ -93,8 +94,7 @@ class Workers:
         return [pickle.loads(row["answer"]) for row in items.mapInArrow(function, ANSWER).collect()]
 
     def _interrupt(self, future: Future[Any]) -> None:
-        self.spark.interruptTag(self.tag)
-        wait([future], _PATIENCE)
+        end_soon(future, partial(self.spark.interruptTag, self.tag))
 
 
 def _over_partitions(visit: Callable[[], Any]) -> Mapping:

@@ -17,12 +17,13 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -44,7 +45,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PATIENCE = 2.0  # seconds for interrupted work to end
+_PATIENCE = 0.5  # seconds for interrupted work to end
+_END_SECONDS = 20.0  # for Java to end
+_LAST_SECONDS = 1.0  # for Java on this machine to end after an interrupt
+_BEAT = 0.05  # seconds between two calls that stop interrupted work: a job that begins meanwhile is stopped too
 
 # Java on this machine serves short jobs whose work is done in Python. Its second compiler and its parallel collector would take half of the
 # CPU time of a session with a few jobs, without any benefit.
@@ -127,11 +131,22 @@ def in_thread(work: Callable[[], T], stop: Callable[[], object] = lambda: None) 
     try:
         return future.result()
     except KeyboardInterrupt:
-        stop()
-        wait([future], _PATIENCE)
+        end_soon(future, stop)
         raise
     finally:
         executor.shutdown(wait=False)
+
+
+def end_soon(interrupted: Future[Any], stop: Callable[[], object]) -> None:
+    """Stop the running jobs of interrupted work until it has ended or its time is up.
+
+    Work that plans a job or loads Spark's classes has none yet.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        stop()
+        if wait([interrupted], _BEAT).done or time.monotonic() > deadline:
+            return
 
 
 def require_pyspark() -> None:
@@ -306,11 +321,20 @@ def _sizes(master: str, cores: int | None) -> dict[str, str]:
 
 
 def _close(spark: SparkSession, folder: Path) -> None:
-    """Stop the session and its Java process and delete its folder when the process ends."""
-    java_process = getattr(spark.sparkContext._gateway, "proc", None)  # noqa: SLF001  (no public access)
-    spark.stop()
+    """Stop the session and its Java process and delete its folder when the process ends.
+
+    After an interrupt, Java on this machine stops the session itself as it exits, and is killed if that takes long.
+    """
+    context = spark.sparkContext
+    connection: Any = context._gateway  # noqa: SLF001  (no public access)
+    java_process = getattr(connection, "proc", None)
+    is_hurried = java_process is not None and interrupts.came() and not is_cluster(context.master)
+    if not is_hurried:
+        spark.stop()
     if java_process is not None:
-        gateway.end(java_process)
+        # A thread of py4j tells Java which objects Python has freed. It would print a traceback when Java ends meanwhile.
+        connection._gateway_client.is_connected = False  # noqa: SLF001
+        gateway.end(java_process, _LAST_SECONDS if is_hurried else _END_SECONDS)
     shutil.rmtree(folder, ignore_errors=True)
 
 

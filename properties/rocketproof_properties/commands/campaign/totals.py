@@ -22,12 +22,22 @@ from .shard import CampaignEvidence, CampaignPart, Divergence, ShardResult, camp
 
 
 @dataclass
+class PartTotals:
+    """Sums over the shards of a part. `departed` is the number of shards that took a step which the specification does not allow."""
+
+    shards: int = 0
+    programs: int = 0
+    departed: int = 0
+
+
+@dataclass
 class CampaignTotals:
     """Sums over shards. `shown` and `departed` hold the smallest program of each part, and the number of shards that had one."""
 
     shards: int = 0
     programs: int = 0
     steps: int = 0
+    parts: dict[str, PartTotals] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)  # by scope
     shown: dict[tuple[str, str], tuple[CampaignEvidence, int]] = field(default_factory=dict)  # part, claim
     departed: dict[tuple[str, str], tuple[Divergence, int]] = field(default_factory=dict)  # part, program
@@ -37,6 +47,10 @@ class CampaignTotals:
         self.shards += 1
         self.programs += result.programs
         self.steps += result.steps
+        of_part = self.parts.setdefault(result.part, PartTotals())
+        of_part.shards += 1
+        of_part.programs += result.programs
+        of_part.departed += bool(result.departed)
         scope = result.part.partition("[")[0]
         guards = {_of_action(key): sides for key, sides in result.guards.items()}
         pairs = Counter({_of_action(key): times for key, times in result.pairs.items()})

@@ -31,6 +31,7 @@ BAD = {
     "unheard-of option": (["check", "--xyzzy"], "See: rocketproof check --help"),
     "unknown property": (["check", "--property", "D-11"], "unknown property 'D-11'; use D-1"),
     "unknown profile": (["check", "--profile", "P50"], f"unknown profile 'P50'; the nearest of {len(PROFILES)} are P550, P540, P520"),
+    "unknown profile of a target": (["validate", "--target", "inprocess:P41"], "unknown profile 'P41'; the nearest"),
     "a size without a value": (["check", MODEL, "--set", "rms"], "--set rms is no size; give NAME=VALUE"),
     "an unknown size": (["graph", MODEL, "--set", "rmss=4"], "rmss is no size and no constant"),
     "a size twice": (["check", MODEL, "--set", "rms=4", "--set", "rms=5"], "gives rms twice"),

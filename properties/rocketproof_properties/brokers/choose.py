@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from ..reports.choices import InputError, offer
+from rocketproof_profiles import PROFILES
+
+from ..reports.choices import InputError, known, offer
 from .address import AddressTarget
 from .deployment import ValidationTarget
 from .forms import KINDS, TargetForm, form_of, is_address, parts_of
@@ -32,11 +34,11 @@ def choose(address: str | None, target: str | None, profile: str | None, *, conf
         case TargetForm("served", named):
             from .served import Served
 
-            return Served(profile or named or _PROFILE)
+            return Served(profile or _profile(named))
         case TargetForm("inprocess", named):
             from .inprocess import InProcess
 
-            return InProcess(profile or named or _PROFILE)
+            return InProcess(profile or _profile(named))
         case TargetForm("file", path):
             from .command import CommandTarget
 
@@ -45,6 +47,10 @@ def choose(address: str | None, target: str | None, profile: str | None, *, conf
                 described.profile = profile
             return described
     raise InputError(f"{option} {target}: {offer(target, KINDS)}")
+
+
+def _profile(named: str) -> str:
+    return known("profile", named, PROFILES) if named else _PROFILE
 
 
 def in_place_of(target: str | None, pair: str | None) -> str | None:

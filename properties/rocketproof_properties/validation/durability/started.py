@@ -66,8 +66,7 @@ def _read(running: Deployment, load: DurabilityLoad) -> list[Copy] | None:
     return None if running.unsized.pop(_BROKER, None) else load.read(running, _BROKER, _PATIENCE)
 
 
-MEASURES: Final[Mapping[str, Callable[[ValidationTarget, str], FaultOutcome]]] = {
-    "kill": kill,
-    **{f"byte of {part}": partial(one_byte, part) for part in PARTS},
-}
+Measure = Callable[[ValidationTarget, str], FaultOutcome]
+_OF_BYTES: Final[Mapping[str, Measure]] = {f"byte of {part}": partial(one_byte, part) for part in PARTS}
+MEASURES: Final[Mapping[str, Measure]] = {"kill": kill, **_OF_BYTES}
 """What measures a fault on a started target, given its flush mode."""

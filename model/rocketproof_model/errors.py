@@ -10,6 +10,7 @@ import ast
 import itertools
 import linecache
 import os
+import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -56,6 +57,15 @@ def position(code: CodeType, instruction: int) -> str:
     line, _, begin, _ = next(itertools.islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
     line = line or code.co_firstlineno
     return f"{code.co_filename}:{line}:{column(linecache.getline(code.co_filename, line), begin or 0)}"
+
+
+_POSITION = re.compile(r"(.+):([0-9]+):[0-9]+", re.DOTALL)
+
+
+def file_and_line(place: str) -> tuple[str, int] | None:
+    """Return file and line of a position `file:line:column`; None for another text, such as that of an unknown place."""
+    parts = _POSITION.fullmatch(place)
+    return None if parts is None else (parts[1], int(parts[2]))
 
 
 def column(line: str, offset: int) -> int:

@@ -155,6 +155,7 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "hazard": (["hazard", "HAZ-12"], ("--json", "--live")),
     "zoo": (["zoo"], ("--json",)),
     "promises": (["promises"], ("--json",)),
+    "promises of durability": (["promises", "--durability", "--profile", "P494"], ("--markdown",)),
     "docs": (["docs"], ()),
     "list": (["list", "hazards"], ("--json",)),
     "judge": (["judge", "recorded.jsonl", "--profile", "P494"], ("--json", "--html", "--tables")),

@@ -64,7 +64,7 @@ def test_variables_over_one_index_share_lanes() -> None:
 def test_a_variable_too_wide_for_a_word_is_refused() -> None:
     m = Model("wide")
     m.var("x", Int(-(2**62), 2**62), init=0)
-    with pytest.raises(ModelError, match=r"test_layout\.py:\d+: x of .* takes 64 bits.*choose smaller bounds"):
+    with pytest.raises(ModelError, match=r"test_layout\.py:\d+:\d+: x of .* takes 64 bits.*choose smaller bounds"):
         layout(m)
 
 

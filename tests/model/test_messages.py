@@ -171,7 +171,7 @@ def test_message_names_the_line_that_excludes_all_initial_states() -> None:
     for engine in (search.explore, lambda i: initial(i), lambda i: simulate.estimate(i, [], runs=1, steps=1, seed=1)):
         with pytest.raises(ModelError) as refused:
             engine(d.m.given())
-        assert refused.value.place == f"{HERE}:{line}"
+        assert refused.value.place == f"{HERE}:{line}:5"
         assert "no initial state: the variables' init= allows none in which (k == 1)" in refused.value.problem
 
 

@@ -115,7 +115,7 @@ def test_actions_that_distinguish_elements_are_refused_with_their_line() -> None
 
         with pytest.raises(ModelError) as error:
             m.action(w=worker)(act)
-        assert error.value.place.rpartition(":")[0] == __file__
+        assert error.value.place.rsplit(":", 2)[0] == __file__
         assert error.value.problem.startswith("action act: ")
         return error.value
 

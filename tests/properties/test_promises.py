@@ -231,6 +231,16 @@ def looked(name: str, args: Mapping[str, Any], places: tuple[int, ...] = (), **f
     return maker.history()
 
 
+def searched(answered: int) -> History:
+    """A program with two messages, a pause, and a search for a time after them."""
+    maker = HistoryMaker()
+    maker.send(1000, record={"stored": 10_000})
+    maker.send(2000, offset=1, record={"stored": 20_000})
+    maker.add("info", "wait", {"millis": 500})
+    maker.ask("search", {"topic": "A", "queueId": "0", "timestamp": "99000"}, answer={"offset": str(answered)})
+    return maker.history()
+
+
 def viewed(at: int) -> History:
     maker = HistoryMaker()
     maker.send(1000)
@@ -357,10 +367,7 @@ TABLE: Mapping[str, tuple[Make, Make]] = {
         partial(looked, "search", {"queue": 0, "time": 15_000}, offset="1"),
         partial(looked, "search", {"queue": 0, "time": 15_000}, offset="2"),
     ),
-    "PRO-93": (
-        partial(looked, "search", {"queue": 0, "time": 99_000}, offset="2"),
-        partial(looked, "search", {"queue": 0, "time": 99_000}, offset="1"),
-    ),
+    "PRO-93": (partial(searched, 2), partial(searched, 1)),
     "PRO-70": (partial(viewed, 1000), partial(viewed, 2000)),
     "PRO-71": (
         partial(looked, "earliest", {"queue": 0}, timestamp="10000"),

@@ -199,4 +199,4 @@ def test_unknown_place_is_one_line(wanted: dict[str, str], error: str, tmp_path:
     path.write_text(f'STEPS = [("send", {{}}), ("corrupt", {wanted!r})]')
     assert run(["run", str(path)]) == 2
     printed = capsys.readouterr().err
-    assert f"{path}:1: {error}" in printed.replace("\n  ", " ") and "Traceback" not in printed
+    assert f"{path}:1:24: {error}" in printed.replace("\n  ", " ") and "Traceback" not in printed

@@ -29,7 +29,8 @@ NAMES = ProgramNames("p1-", 1)
 
 
 def context() -> Context:
-    return Context(NAMES, "broker-a", [StoredPlace(0, 0, True, True, "A"), StoredPlace(200, 1, False, True, "A")], 65_536)
+    places = [StoredPlace(0, 0, True, True, "A"), StoredPlace(200, 1, False, True, "A")]
+    return Context(NAMES, "broker-a", places, 65_536, pulled=places)
 
 
 @cache

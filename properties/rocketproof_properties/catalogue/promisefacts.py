@@ -88,6 +88,8 @@ _TIMES: Final[Mapping[str, int]] = {TIMER_DELAY_SEC: 1000, TIMER_DELAY_MS: 1, TI
 """The properties that request a delivery time, with their unit in ms; 0 for a point of time."""
 _FOREVER: Final = 1 << 57
 """A longer delay in ms than any that passes."""
+_DISPATCHED: Final = 400
+"""The time in ms in which a busy broker has put the records of its log into the queues."""
 _LONGEST: Final = (1 << 63) - 1
 _END: Final = 1 << 62
 """A number after those of all events."""
@@ -636,19 +638,18 @@ class PromiseFacts:
                 text = ", ".join(f"{name} {value}" for name, value in look["args"].items())
                 yield row, f"the query {look['name']} after the program ({text})"
         for exchange in self._last_queries():
-            row = self._look(_as_look(exchange))
+            row = self._look(_as_look(exchange), sent=True)
             if row is not None:
                 yield row, str(exchange)
 
     def _last_queries(self) -> Iterator[Exchange]:
-        """Yield the queries by time that follow all requests that may store a message, and a pause in which these were dispatched."""
+        """Yield the searches by time that follow all requests that may store a message, and a pause in which these were dispatched."""
         last = max((Span.of(each).end for each in self.requests if each.op in _CREATING), default=-1)
-        paused = min(
-            (event.seq for event in self.history.recorded.others if event.op in ("wait", "time") and event.seq > last), default=_END
-        )
-        yield from (each for each in self.requests if each.op in ("search", "earliest", "min_offset") and each.seq > paused)
+        pauses = (event for event in self.history.recorded.others if event.op == "wait" and event.seq > last)
+        paused = min((event.seq for event in pauses if whole_number(event.value.get("millis", 0)) >= _DISPATCHED), default=_END)
+        yield from (each for each in self.requests if each.op == "search" and each.seq > paused)
 
-    def _look(self, look: Mapping[str, Any]) -> Row | None:
+    def _look(self, look: Mapping[str, Any], *, sent: bool = False) -> Row | None:
         args, name = look["args"], look["name"]
         topic = str(args.get("topic", ""))
         if class_of(topic) != _ORDINARY or len(self.history.logs) != 1:
@@ -667,7 +668,9 @@ class PromiseFacts:
             fitting = [offset for offset, time in enumerate(stored) if time >= args["time"]]
             answered = java_long(str(look["fields"].get("offset", "")))
             expected = fitting[0] if fitting else len(stored)
-            return row_of("lookup")(byTime=True, answered=answered, expected=expected) if stored and answered is not None else None
+            if not stored or answered is None:
+                return None
+            return row_of("lookup")(byTime=True, sent=sent, answered=answered, expected=expected)
         if name == "earliest" and stored:
             answered = java_long(str(look["fields"].get("timestamp", "")))
             return None if answered is None else row_of("lookup")(earliest=True, answered=answered, expected=stored[0])

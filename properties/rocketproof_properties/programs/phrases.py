@@ -378,6 +378,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase(
         "no broadcast", step("group", group="g", more={"consumeBroadcastEnable": False}), _PLAIN,
         step("consumer", "model", topic="A", model="BROADCASTING"), _CONSUMED, step("leave", "group altered"), _CONSUMED, lasting=True,
+        changes=(1, 2, 3),
     ),
     phrase(
         "consumers that are told of each other", step("group", group="h", more={"notifyConsumerIdsChangedEnable": False}),

@@ -11,7 +11,7 @@ order:
 - For a program that the reference implementation cannot follow, the difference that other programs show with the same guard.
 
 A smallest program has no step and no argument that its finding can do without. So two findings have one cause, that of the smaller program,
-if the larger program contains its steps with the same arguments, whatever their values (`contains`).
+if their programs have the same steps with the same arguments, whatever their values (`alike`).
 
 A finding whose program was not repeated, or that is about topics that programs share or about a whole log, has its own cause. A cause is
 only the name of a group.
@@ -76,33 +76,25 @@ def name_causes(findings: Sequence[ValidationFinding], folder: Path, profile: st
     programs = [_smallest(finding, folder, profile) for finding in findings]
     for finding, cause in zip(findings, causes_of([finding.verdict for finding in findings], programs), strict=True):
         finding.cause = cause
-    _join_contained([finding for finding, program in zip(findings, programs, strict=True) if program is not None])
+    _join_alike([finding for finding, program in zip(findings, programs, strict=True) if program is not None])
 
 
-def _join_contained(findings: Sequence[ValidationFinding]) -> None:
-    """Give a finding the cause of the smallest program that its own program contains."""
+def _join_alike(findings: Sequence[ValidationFinding]) -> None:
+    """Give a finding the cause of the smallest program with the steps and arguments of its own."""
     ordered = sorted(findings, key=_size)
     for number, finding in enumerate(ordered):
         for smaller in ordered[:number]:
-            if contains(finding.program.steps, smaller.program.steps):
+            if alike(finding.program.steps, smaller.program.steps):
                 old = finding.cause
                 for each in findings:
                     each.cause = smaller.cause if each.cause == old else each.cause
                 break
 
 
-def contains(steps: Sequence[Step], smaller: Sequence[Step]) -> bool:
-    """Return whether all steps of a smaller program are in another one, in their order, with at least the same arguments.
-
-    Programs without any argument are contained in too many others, and so is a single step: it must be the whole program, with the same
-    arguments.
-    """
-    if not any(args for _, args in smaller) or not smaller:
-        return False
-    if len(smaller) == 1:
-        return len(steps) == 1 and steps[0][0] == smaller[0][0] and steps[0][1].keys() == smaller[0][1].keys()
-    left = iter(steps)
-    return all(any(name == wanted and args.keys() <= given.keys() for name, given in left) for wanted, args in smaller)
+def alike(steps: Sequence[Step], others: Sequence[Step]) -> bool:
+    """Return whether two programs have the same steps with the same arguments, of which there is at least one."""
+    shapes = ([(name, args.keys()) for name, args in program] for program in (steps, others))
+    return any(args for _, args in steps) and next(shapes) == next(shapes)
 
 
 def causes_of(verdicts: Sequence[ProgramFinding], programs: Sequence[SmallestProgram | None]) -> list[str]:

@@ -203,6 +203,7 @@ RETURNED: Mapping[str, Type] = {
 LOOKUP: Mapping[str, Type] = {
     "byKey": Bool,
     "byTime": Bool,
+    "sent": Bool,
     "byPlace": Bool,
     "earliest": Bool,
     "bounds": Bool,
@@ -213,6 +214,7 @@ LOOKUP: Mapping[str, Type] = {
 }
 """A query by key, by store time, by place, for the time of a queue's `earliest` message, or for the offsets of a queue (`bounds`).
 
+- `sent`: the program itself sent the query; the others follow each program.
 - `wrong`: returned records that do not fit the query. `missing`: fitting records that were not returned.
 - `answered`, `expected`: the offset or time in the response, and the one that the queue's records show.
 """

@@ -391,7 +391,7 @@ def _queries() -> Iterator[Promise]:
     )  # fmt: skip
     yield QUERIES.over(
         "lookup", "PRO-93", "A search by time leads to no message that was stored before that time.", f"{CLIENT}: MQAdmin.searchOffset",
-        implies(q.byTime, q.answered >= q.expected), q.expected, q.answered,
+        implies(q.byTime & q.sent, q.answered >= q.expected), q.expected, q.answered,
     )  # fmt: skip
     yield QUERIES.over(
         "lookup", "PRO-70", "A query by id returns the message with this id.", f"{CLIENT}: MQAdmin.viewMessage",

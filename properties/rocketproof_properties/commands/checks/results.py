@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from rocketproof_protocol.numbers import is_digits, whole_number
+from rocketproof_model.errors import file_and_line
 
 from ...catalogue.source import ModelSource
 from ...reports.choices import MESSAGES
@@ -54,9 +54,9 @@ def stated(sources: Mapping[str, ModelSource]) -> dict[str, SourcePlace]:
     """Return the file and line at which each property of a model file is declared, by id."""
     places = {}
     for id_, source in sources.items():
-        file, _, line = source.subject().property(id_).place.rpartition(":")
-        if is_digits(line):
-            places[id_] = SourcePlace(file, whole_number(line))
+        place = file_and_line(source.subject().property(id_).place)
+        if place is not None:
+            places[id_] = SourcePlace(*place)
     return places
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from rocketproof_model import Instance, Model, Property
+from rocketproof_model.errors import file_and_line
 from rocketproof_model.language import Type
 
 from ...catalogue.modelfile import DEFAULT, NAMED, parameters_of, with_constants
@@ -143,7 +144,7 @@ def _source(model: Model | Instance | Callable[..., Model], instance: Instance, 
 def _place(model: Model | Callable[..., Model]) -> str | None:
     """Return `FILE::NAME` of a function or Model that is a module-level name."""
     if isinstance(model, Model):
-        file = model.actions[0].place.rpartition(":")[0]
+        file = (file_and_line(model.actions[0].place) or ("",))[0]
         modules = [loaded for loaded in list(sys.modules.values()) if getattr(loaded, "__file__", None) == file]
         name = next((name for loaded in modules for name, value in vars(loaded).items() if value is model), None)
     else:

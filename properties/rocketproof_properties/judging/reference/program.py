@@ -230,8 +230,8 @@ class ReferenceReplay:
 
     def _has_waited(self, exchange: Exchange) -> bool:
         """Whether a pull was held while a message arrived in its topic. A message with another tag ends it only by chance, when the broker
-        checks all held pulls every few seconds."""
-        meanwhile = (each for each in self.history.exchanges if exchange.seq < each.seq and (each.end or 0) < (exchange.end or 0))
+        checks all held pulls every few seconds. The response to the pull may precede that to the send."""
+        meanwhile = (each for each in self.history.exchanges if exchange.seq < each.seq < (exchange.end or 0))
         return any(each.op in ("send", "batch") and each.topic == exchange.topic and each.code == codes.SUCCESS for each in meanwhile)
 
     def _moving(self, exchange: Exchange, recorded: RecordedResponse, response: Command) -> Iterator[FieldDifference]:

@@ -47,6 +47,7 @@ def separated(pair: tuple[str, str], folder: Path) -> str:
 
     A mutant may have several causes: the next test counts them.
     """
+    folder /= "+".join(pair)  # another pair may have the same mutant
     first, second = (causes([mutant], folder) for mutant in pair)
     both = causes(pair, folder)
     return "" if first & both and second & both and not first & second else f"{first} and {second}: {both}"

@@ -40,7 +40,7 @@ def test_held_pull_gets_arriving_message(running: Deployment, tmp_path: Path) ->
         folder = tmp_path / str(number)
         folder.mkdir()
         found = judged(running, folder, *STEPS)
-        assert "reference" in found.by and not found.deviations and not found.unconfirmed
+        assert "reference" in found.by and not found.findings and not found.unconfirmed
         (one,) = (asked for asked in load(found.path).exchanges if asked.op == "pull")
         assert one.code == 0 and one.fields["suspendTimeoutMillis"] == "1000"
         assert held_millis(one) is not None and served_at(one) == one.end > one.seq
@@ -55,7 +55,7 @@ def test_unwanted_held_pull_response_is_accepted_up_to_5_0(running: Deployment, 
     found = judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"}), *later)
     (asked,) = (exchange for exchange in load(found.path).exchanges if exchange.op == "pull")
     assert len(asked.strays) == (0 if PROFILES[running.name.partition(":")[2]].heeds_one_way else 1)
-    assert not found.deviations and not found.unconfirmed
+    assert not found.findings and not found.unconfirmed
     if asked.strays:
         assert "INV-03" in [one.property for one in judge_file(found.path, "P533").deviations]
 

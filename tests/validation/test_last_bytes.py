@@ -38,7 +38,7 @@ def performed(profile: str, folder: Path) -> Path:
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
 def test_record_and_batch_leave_seven_eight_and_nine_bytes(profile: str, tmp_path: Path) -> None:
     found = judge_file(performed(profile, tmp_path), profile)
-    assert "reference" in found.by and not found.deviations and not found.unconfirmed
+    assert "reference" in found.by and not found.findings and not found.unconfirmed
     assert {met for met in found.done.boundaries if "leaves" in met[0]} == {(one.name, SIDES[side]) for one in LEFT for side in one.sides}
 
 

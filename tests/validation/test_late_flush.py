@@ -29,5 +29,5 @@ def test_message_that_begins_file_may_be_late(profile: str, tmp_path: Path) -> N
         found = judged(running, tmp_path, LARGE, LARGE, LARGE, ("back", {"record": 0, "level": 1}))
     asked = [one for one in load(found.path).exchanges if one.op == "send"]
     assert [one.code for one in asked] == [SUCCESS, FLUSH_DISK_TIMEOUT, SUCCESS]
-    assert not found.deviations
+    assert not found.findings
     assert [one.property for one in judge_file(found.path, "P494").deviations if one.text.count("[10, null]")] == ["send.code"]

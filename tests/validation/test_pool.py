@@ -104,7 +104,7 @@ def measured(profile: str, step: Step) -> MeasuredRequest:
 
 def test_every_phrase_and_value_occurs_and_half_messages_often_end() -> None:
     programs = [
-        program for program in generate(ProgramOptions("P494", 1200, 4, configure=True, start=True, end=True)) if program.source == POOL
+        program for program in generate(ProgramOptions("P494", 1500, 4, configure=True, start=True, end=True)) if program.source == POOL
     ]
     steps = [step for program in programs for step in program.steps]
     drawn = {(name, key, repr(value)) for name, args in steps for key, value in args.items()}

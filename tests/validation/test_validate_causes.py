@@ -63,24 +63,6 @@ def test_difference_of_same_request_precedes_first_difference() -> None:
     assert causes_of((verdict("specification.send", "specification"), shown(PERMISSION, OFFSET, own=OFFSET))) == [OFFSET]
 
 
-TOPIC = ("topic", {"write": 1})
-DRAWN = ("send", {"queue": -1})
-
-
-@pytest.mark.parametrize(
-    ("steps", "others", "expected"),
-    [
-        ([("topic", {"write": 0}), ("send", {"queue": -5})], [TOPIC, DRAWN], True),
-        ([("send", {"items": []}), TOPIC, DRAWN], [TOPIC, DRAWN], False),
-        ([TOPIC, ("send", {"queue": -1, "topic": "B"})], [TOPIC, DRAWN], False),
-        ([DRAWN, TOPIC], [TOPIC, DRAWN], False),
-        ([("send", {}), ("back", {})], [("send", {}), ("back", {})], False),
-    ],
-)
-def test_programs_with_the_same_arguments_are_alike(steps: list[Step], others: list[Step], *, expected: bool) -> None:
-    assert causes.alike(steps, others) is expected
-
-
 def test_program_without_reference_has_cause_of_its_guard() -> None:
     guarded = verdict("specification.send", "specification", guard="accept_queue: legal queue id")
     followed = shown("not rejected: queue", guards={guarded.guard: "not rejected: queue"})
@@ -119,18 +101,6 @@ def finding(number: int, property_: str, *steps: Step, cause: str, judge: Judge 
     program = Program(1, "", steps)
     file = f"programs/finding-{number}.py"
     return ValidationFinding(verdict(property_, judge), program, "h.ndjson", again=3, repeats=3, file=file, cause=cause)
-
-
-def test_finding_whose_program_is_like_a_smaller_one_has_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    smallest = {OFFSET: shown(OFFSET), PERMISSION: shown(PERMISSION), "body of a message": None}
-    monkeypatch.setattr(causes, "_smallest", lambda found, *_: smallest[found.verdict.property])
-    rows = [
-        finding(1, PERMISSION, ("topic", {"write": 0}), ("send", {"queue": -5}), cause=""),
-        finding(2, OFFSET, TOPIC, DRAWN, cause=""),
-        finding(3, "body of a message", TOPIC, DRAWN, cause=""),  # not repeated
-    ]
-    causes.name_causes(rows, tmp_path, "P49")
-    assert [row.cause for row in rows] == [PERMISSION, PERMISSION, "body of a message by reference"]
 
 
 def test_findings_are_numbered_in_display_order(

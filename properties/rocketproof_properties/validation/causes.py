@@ -10,9 +10,6 @@ order:
 - The first difference in its smallest program.
 - For a program that the reference implementation cannot follow, the difference that other programs show with the same guard.
 
-A smallest program has no step and no argument that its finding can do without. So two findings have one cause, that of the smaller program,
-if their programs have the same steps with the same arguments, whatever their values (`alike`).
-
 A finding whose program was not repeated, or that is about topics that programs share or about a whole log, has its own cause. A cause is
 only the name of a group.
 """
@@ -38,7 +35,6 @@ from ..judging.reference.differences import differences
 from ..judging.reference.findings import of_difference
 from ..judging.reference.readback import NEXT_OFFSET
 from ..judging.verdicts import ProgramFinding
-from ..programs.vocabulary import Step
 from ..reports.results import first_line
 from .levels import LEVELS
 from .plain import plain
@@ -76,25 +72,6 @@ def name_causes(findings: Sequence[ValidationFinding], folder: Path, profile: st
     programs = [_smallest(finding, folder, profile) for finding in findings]
     for finding, cause in zip(findings, causes_of([finding.verdict for finding in findings], programs), strict=True):
         finding.cause = cause
-    _join_alike([finding for finding, program in zip(findings, programs, strict=True) if program is not None])
-
-
-def _join_alike(findings: Sequence[ValidationFinding]) -> None:
-    """Give a finding the cause of the smallest program with the steps and arguments of its own."""
-    ordered = sorted(findings, key=_size)
-    for number, finding in enumerate(ordered):
-        for smaller in ordered[:number]:
-            if alike(finding.program.steps, smaller.program.steps):
-                old = finding.cause
-                for each in findings:
-                    each.cause = smaller.cause if each.cause == old else each.cause
-                break
-
-
-def alike(steps: Sequence[Step], others: Sequence[Step]) -> bool:
-    """Return whether two programs have the same steps with the same arguments, of which there is at least one."""
-    shapes = ([(name, args.keys()) for name, args in program] for program in (steps, others))
-    return any(args for _, args in steps) and next(shapes) == next(shapes)
 
 
 def causes_of(verdicts: Sequence[ProgramFinding], programs: Sequence[SmallestProgram | None]) -> list[str]:

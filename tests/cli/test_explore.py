@@ -253,12 +253,13 @@ def test_live_hazards_are_pages_that_link_their_traces(
     monkeypatch.setattr("rocketproof_properties.commands.explorer.traces.of_wish", lambda wish, _: wished.append(wish) or trace)
     done = rocketproof("hazard", "HAZ-03", "HAZ-12", "--live", "live")
     assert (done.code, wished) == (0, [Wish("LIV-08", "P49", "small", "auto-create off")])
-    assert "live has 2 hazards and 1 counterexample as pages that need no server" in done.err
+    assert "live has 2 hazards, 1 of them with 1 counterexample as pages that need no server" in done.err
     page = "LIV-08-P49-small-auto-create-off.html"
     assert {file.name for file in (tmp_path / "live").iterdir()} == {"HAZ-03.html", "HAZ-12.html", "index.html", page}
     assert document(tmp_path / "live" / "HAZ-03.html")["properties"][0]["page"] == page
     assert document(tmp_path / "live" / page)["model"]["program"]["actions"]
-    assert '<a href="HAZ-12.html">' in (tmp_path / "live" / "index.html").read_text("utf-8")
+    rows = (tmp_path / "live" / "index.html").read_text("utf-8").partition("<ul>")[2].split("<li>")[1:]
+    assert f'<a href="{page}">LIV-08</a>' in rows[0] and '<a href="HAZ-12.html">' in rows[1] and "scenario only" in rows[1]
 
 
 def test_ctrl_c_keeps_live_hazards_found_so_far(rocketproof: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ from .traces import Wish
 _INDEX = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Known hazards</title><style>body{{font:16px/1.5 system-ui,sans-serif;margin:2rem;max-width:60rem}}
 @media(prefers-color-scheme:dark){{body{{background:#15171a;color:#e6e6e6}}a{{color:#8ab4f8}}}}</style>
-<main><h1>Known hazards</h1><ul>{rows}</ul></main></html>
+<main><h1>Known hazards</h1><p>Each page has the scenario of a hazard. If the model has a counterexample for it, the counterexample
+is listed too: walk through it, and branch off.</p>
+<ul>{rows}</ul></main></html>
 """
 
 
@@ -38,13 +40,17 @@ def write(folder: Path, results: Sequence[PerformedHazard], profile: str | None)
     cases = {one.hazard.id: {id_: hazards.case_of(one.hazard, id_, offered) for id_ in one.hazard.properties} for one in results}
     wishes = dict.fromkeys(Wish(id_, **case) for shown in cases.values() for id_, case in shown.items() if case)
     pages, complete = _traces(folder, list(wishes))
+    rows = ""
+    walked = 0
     for one in results:
         shown = cases[one.hazard.id]
         linked = {id_: pages.get(Wish(id_, **case), "") for id_, case in shown.items() if case}
         page.write(folder / f"{one.hazard.id}.html", hazards.of_performed(one, shown, profile, linked).document())
-    rows = "".join(f'<li><a href="{one.hazard.id}.html">{one.hazard.id}</a> {escape(one.hazard.title)}</li>' for one in results)
+        walks = ", ".join(f'<a href="{name}">{id_}</a>' for id_, name in linked.items() if name)
+        walked += bool(walks)
+        rows += f'<li><a href="{one.hazard.id}.html">{one.hazard.id}</a> {escape(one.hazard.title)} {walks or "scenario only"}</li>'
     files.replace_text(folder / "index.html", _INDEX.format(rows=rows), "--live")
-    words = f"{counted(len(results), 'hazard')} and {counted(len(pages), 'counterexample')}"
+    words = f"{counted(len(results), 'hazard')}, {walked} of them with {counted(len(pages), 'counterexample')}"
     tell(f"{folder} has {words} as pages that need no server; begin with {folder / 'index.html'}")
     return complete
 

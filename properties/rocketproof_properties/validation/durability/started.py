@@ -67,6 +67,11 @@ def _read(running: Deployment, load: DurabilityLoad) -> list[Copy] | None:
 
 
 Measure = Callable[[ValidationTarget, str], FaultOutcome]
-_OF_BYTES: Final[Mapping[str, Measure]] = {f"byte of {part}": partial(one_byte, part) for part in PARTS}
-MEASURES: Final[Mapping[str, Measure]] = {"kill": kill, **_OF_BYTES}
+
+
+def _byte_of(part: str) -> Measure:
+    return partial(one_byte, part)
+
+
+MEASURES: Final[Mapping[str, Measure]] = {"kill": kill, **{f"byte of {part}": _byte_of(part) for part in PARTS}}
 """What measures a fault on a started target, given its flush mode."""

@@ -109,6 +109,25 @@ def performed(tmp_path: Path) -> Callable[[Sequence[Step]], ProgramTrial]:
 TWO: tuple[Step, ...] = (("send", {"topic": "A"}), ("send", {"topic": "A"}))
 
 
+@pytest.mark.parametrize(("profile", "found"), [("P494", ["send.queueOffset"]), ("P533", [])])
+def test_queue_after_a_damaged_entry_is_judged_up_to_4(profile: str, found: list[str], tmp_path: Path) -> None:
+    """Real 5.3.3 answers 0, and it is not known of which releases that is true. The implementation answers 1."""
+    steps = [
+        ("send", {"topic": "A"}),
+        ("send", {"topic": "B"}),
+        ("corrupt", {"file": "consumequeue", "place": "entry"}),
+        ("send", {"topic": "B"}),
+    ]
+    (tmp_path / "a.py").write_text(f"STEPS = {steps!r}")
+    (trial,) = perform(programfile.load(str(tmp_path / "a.py")), InProcess(profile), tmp_path)
+    lines = trial.judged.path.read_text().splitlines()
+    last = max(number for number, line in enumerate(lines) if '"op": "send"' in line and '"type": "ok"' in line)
+    lines[last] = lines[last].replace('"queueOffset": "1"', '"queueOffset": "0"')
+    trial.judged.path.write_text("\n".join(lines) + "\n")
+    judged = judge_file(trial.judged.path, profile, ("reference",))
+    assert [one.property for one in judged.findings] == found
+
+
 @pytest.mark.slow
 def test_broker_that_keeps_damaged_record_is_accused(performed: Callable[[Sequence[Step]], ProgramTrial]) -> None:
     trial = performed([*TWO, ("corrupt", {}), ("max_offset", {"topic": "A"}), ("pull", {"topic": "A"})])

@@ -18,6 +18,7 @@ import pytest
 from cyclopts import App
 
 from nonempty import nonempty
+from proportion import slow
 from rocketproof_lab.bench.fabricate import StorePlan, fabricate
 from rocketproof_properties.commands import run
 from rocketproof_properties.commands.program import STREAMS, app
@@ -162,6 +163,8 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "audit": (["audit", "store", "--engine", "local", "--cores", "1"], ("--json", "--out", "--html", "--tables")),
     "audit followed": (["audit", "store", "--follow", "--once", "--engine", "local", "--cores", "1"], ("--checkpoint",)),
 }
+LONG = {"promises of durability"}
+"""Commands that take seconds."""
 NEEDED = {
     "picture": ["--output", "new/x.svg"],
     "explore": ["--html", "new/x.html"],
@@ -216,7 +219,13 @@ def test_standard_output_takes_one_result(capsys: pytest.CaptureFixture[str], pl
     assert "few" in capsys.readouterr().out, "the next command prints on standard output again"
 
 
-@pytest.mark.parametrize(("name", "option"), [*WRITTEN, *((name, f"--report {kind}:") for name, kind in REPORTED)])
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        *(slow(row) if row[0] in LONG else row for row in WRITTEN),
+        *((name, f"--report {kind}:") for name, kind in REPORTED),
+    ],
+)
 def test_missing_output_folder_is_created(name: str, option: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     shutil.rmtree("new", ignore_errors=True)

@@ -55,5 +55,7 @@ print("rules", duckdb.sql("SELECT count(DISTINCT rule), count(*), count_if(viola
     assert done.returncode == 0, done.stderr
     *printed, runs, rules = done.stdout.splitlines()
     assert runs == "runs (2, 1, 1)" and "exitCode" in "".join(printed)
-    count, rows, broken = re.match(r"rules \((\d+), (\d+), (\w+)\)", rules).groups()  # type: ignore[union-attr]
+    found = re.fullmatch(r"rules \(([0-9]+), ([0-9]+), (\w+)\)", rules)
+    assert found is not None, rules
+    count, rows, broken = found.groups()
     assert int(rows) == 2 * int(count) > 0 and broken == "True"

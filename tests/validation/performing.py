@@ -13,9 +13,14 @@ from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.validate import mark
 
 
+def profile_of(running: Deployment) -> str:
+    """Return the profile of an in-process target, which is named after it."""
+    return running.name.partition(":")[2]
+
+
 def performed(running: Deployment, folder: Path, *steps: Step) -> Path:
     """Return the history of the program on an in-process target named after the profile."""
-    runner = Runner(running, folder, {"profile": running.name.partition(":")[2]}, Bounds(2), mark())
+    runner = Runner(running, folder, {"profile": profile_of(running)}, Bounds(2), mark())
     try:
         return runner.perform(Program(1, "", steps))
     finally:
@@ -24,4 +29,4 @@ def performed(running: Deployment, folder: Path, *steps: Step) -> Path:
 
 def judged(running: Deployment, folder: Path, *steps: Step) -> JudgedProgram:
     """Judge the program under the profile of an in-process target."""
-    return judge_file(performed(running, folder, *steps), running.name.partition(":")[2])
+    return judge_file(performed(running, folder, *steps), profile_of(running))

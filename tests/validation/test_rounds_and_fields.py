@@ -43,9 +43,7 @@ def running() -> Iterator[Deployment]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [*WRONG, "a property that the broker writes", "an unusual text of properties", "a tag that a consumer selects"]
-)
+@pytest.mark.parametrize("name", [*WRONG, *SENT])
 def test_correct_programs_have_no_findings(name: str, running: Deployment, tmp_path: Path) -> None:
     found = judged(running, tmp_path, *ordinary(name))
     assert "reference" in found.by and not found.findings and not found.unconfirmed

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from performing import judged, performed
+from performing import judged, performed, profile_of
 
 from proportion import few
 from rocketproof_impl import nameserver
@@ -80,10 +80,6 @@ def nameless(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, A
     return found
 
 
-def profile_of(running: Deployment) -> str:
-    return running.name.partition(":")[2]
-
-
 def ordinary(name: str) -> list[Step]:
     (phrase,) = (phrase for phrase in PHRASES if phrase.name == name)
     return [(kind, {key: of[0] for key, of in values.items()}) for kind, values in phrase.steps]
@@ -118,7 +114,7 @@ def test_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path, m
     with monkeypatch.context() as changed:
         changed.setattr(sending, "queue_id_of", lambda *_: None)
         path = performed(running, tmp_path, ("send", {"queue": -1}), ("send", {"queue": -1, "properties": half}))
-    assert judge_file(path, running.name.partition(":")[2]).deviations
+    assert judge_file(path, profile_of(running)).deviations
 
 
 @pytest.mark.parametrize("asking_", [("pull", {}), ("find", {"key": "k"})], ids=["by its place", "by its key"])
@@ -152,7 +148,7 @@ def test_broker_defaulting_missing_field_is_found(running: Deployment, tmp_path:
     with monkeypatch.context() as changed:
         changed.setattr(headers, "_empty", filled)
         path = performed(running, tmp_path, ("send", {}), ("max_offset", {"without": EVERY}))
-    assert [finding.property for finding in judge_file(path, running.name.partition(":")[2]).findings]
+    assert [finding.property for finding in judge_file(path, profile_of(running)).findings]
 
 
 @pytest.fixture(scope="module", params=few(["P494", "P533"], 1))
@@ -195,7 +191,7 @@ def test_half_message_is_checked_up_to_limit(asking: Deployment, tmp_path: Path)
 
 @pytest.mark.parametrize("wrong", ["times > ", "times - 7 >="], ids=["once more", "for ever"])
 def test_excess_checks_are_found(wrong: str, asking: Deployment, tmp_path: Path) -> None:
-    profile = asking.name.partition(":")[2]
+    profile = profile_of(asking)
     planted = Text(f"{HalfQueueRound.__module__}:HalfQueueRound._asked_often_enough", "times >=", wrong)
     with prepare([planted]).applied(), InProcess(profile).open(Setup(settings=STARTED[ASKED])) as own:
         path = performed(own, tmp_path, *ordinary(OFTEN))
@@ -209,7 +205,7 @@ def test_wrong_question_about_half_message_is_found(what: str, asking: Deploymen
     with monkeypatch.context() as changed:
         changed.setattr(owner, attribute, otherwise)
         path = performed(asking, tmp_path, *ordinary("a half message that is asked about"))
-    assert [finding.property for finding in judge_file(path, asking.name.partition(":")[2]).findings]
+    assert [finding.property for finding in judge_file(path, profile_of(asking)).findings]
 
 
 _COMMIT = HalfQueueRound._commit
@@ -222,7 +218,7 @@ HOW_FAR: dict[str, Callable[..., None]] = {
 @pytest.mark.parametrize("what", HOW_FAR)
 def test_check_at_wrong_offset_is_found(what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that restarts its transaction ends after each start, or skips some."""
-    profile = asking.name.partition(":")[2]
+    profile = profile_of(asking)
     steps = [("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}), ("end", {"one_way": False}), ("checked", {})]
     monkeypatch.setattr(client, "QUESTION", 2.0)
     with monkeypatch.context() as changed, InProcess(profile).open(Setup(settings=STARTED[ASKED])) as own:
@@ -249,8 +245,8 @@ def test_half_message_without_count_space_blocks_all_checks(
     """The claim holds at the limit, and its violation above it is known; nothing else is found, since the implementation agrees."""
     monkeypatch.setattr(client, "QUESTION", 3.0)
     (unchecked,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
-    with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ENDED])) as own:
-        found = judged(own, tmp_path, *unchecked.at(side, PROFILES[asking.name.partition(":")[2]]))
+    with InProcess(profile_of(asking)).open(Setup(settings=STARTED[ENDED])) as own:
+        found = judged(own, tmp_path, *unchecked.at(side, PROFILES[profile_of(asking)]))
     assert not found.findings and not found.unconfirmed and "AUX-33.asked" in found.exercised
     held, expected, condition = found.claims["AUX-33.asked"]
     assert (held, expected, condition) == ((True, "holds", "") if side == 0 else (False, "violated", about.UNCOUNTED))
@@ -266,7 +262,7 @@ def test_broker_stopping_checks_for_other_reason_is_found(asking: Deployment, tm
     monkeypatch.setattr(client, "QUESTION", 3.0)
     with monkeypatch.context() as changed:
         changed.setattr(HalfQueueRound, "_put_back", refused)
-        with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ASKED])) as own:
+        with InProcess(profile_of(asking)).open(Setup(settings=STARTED[ASKED])) as own:
             path = performed(own, tmp_path, *ordinary("a half message that is asked about"))
-    (found, *_) = (finding for finding in judge_file(path, asking.name.partition(":")[2]).findings if finding.judge == "claims")
+    (found, *_) = (finding for finding in judge_file(path, profile_of(asking)).findings if finding.judge == "claims")
     assert found.property == "AUX-33.asked" and "was asked about none of its half messages" in found.text

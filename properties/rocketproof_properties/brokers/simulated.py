@@ -322,7 +322,7 @@ class SimulatedDeployment(Deployment):
 
         All clocks of the cluster are then `clock` milliseconds ahead of where they were before any such restart.
         """
-        self._stop(node)
+        self.end(node)
         for name, value in (settings or {}).items():
             update_settings(node.settings, f"{name}={value}")
         self.cluster.clock.jump(clock - self._ahead)
@@ -333,12 +333,12 @@ class SimulatedDeployment(Deployment):
     def _do_corrupt(self, node: Node, file: str, place: str, how: str, kill: bool) -> None:
         """Stop the broker, or kill it, change bytes of one of its files, and start it again."""
         if not kill:
-            self._stop(node)
+            self.end(node)
         self.cluster.crash(self._key(node), silent=True)
         corrupt(DiskFolder(node), file, place, how, self.is_mine)
         self._start(node)
 
-    def _stop(self, node: Node) -> None:
+    def end(self, node: Node) -> None:
         """Do what a broker does before its process ends gracefully: persist its offsets, dispatch and flush the log (REC-02)."""
         node.running.persist_offsets()
         node.running.persist_delay_offsets()

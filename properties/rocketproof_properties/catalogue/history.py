@@ -136,7 +136,7 @@ class History:
     broker without hooks, by exchange number, or None. `end` is the time of the last observation, in milliseconds. `limits_record`:
     `max_message_size` bytes limit the whole record; otherwise they limit the body. `early_batches`: as in the settings of rules.
     `recorded`: all requests, the other events and the reported states. `delays`: the delay of each level in milliseconds, None if unknown.
-    `timers`: the broker delivers messages at a time that their properties request. `indexed`: it has an index of keys.
+    `timers`: the broker delivers messages at a time that their properties request.
     """
 
     exchanges: list[StoredExchange] = field(default_factory=list)
@@ -155,7 +155,6 @@ class History:
     recorded: RecordedExchanges = field(default_factory=RecordedExchanges)
     delays: tuple[int, ...] | None = DELAYS
     timers: bool = False
-    indexed: bool = True
     rows: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """The facts that `facts.py` has derived from the history, cached with it."""
 

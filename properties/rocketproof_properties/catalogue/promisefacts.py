@@ -448,19 +448,11 @@ class PromiseFacts:
             if class_of(request.topic) != _ORDINARY or java_boolean(request.properties.get(TRAN_MSG)):
                 continue
             copies = self._copies(exchange, request.topic, record)
-            first, due = copies[0] if copies else None, record.store_timestamp + delays[level - 1]
+            due = record.store_timestamp + delays[level - 1]
             entries = self._entries(exchange.broker, request.topic, request.queue_id)
-            overdue = self._read_at(exchange) - due if first is None and entries is not None and None not in entries else 0
+            overdue = self._read_at(exchange) - due if not copies and entries is not None and None not in entries else 0
             took = max(((each.ended_millis - each.sent_millis) for each in self.requests if each.took is not None), default=0)
-            row = row_of("arrival")(
-                delay=delays[level - 1],
-                copies=len(copies),
-                waited=0 if first is None else first.store_timestamp - record.store_timestamp,
-                overdue=max(0, overdue),
-                slack=_SLACK + max(0, took),
-                sameQueue=first is None or request.queue_id < 0 or first.queue_id == request.queue_id,
-                sameMessage=first is None or _same_message(record, first),
-            )
+            row = _arrival(request, record, copies, delays[level - 1], max(0, overdue), _SLACK + max(0, took))
             yield row, f"message {number + 1} of {exchange}, which was delayed by level {level},"
         yield from self._arrivals_in_time() if self.history.timers else ()
 
@@ -479,16 +471,7 @@ class PromiseFacts:
             unit = _TIMES[named[0]]
             delay = wanted * unit if unit else wanted - record.store_timestamp
             copies = [record] * (record.topic == request.topic) + self._copies(exchange, request.topic, record)
-            first = copies[0] if copies else None
-            row = row_of("arrival")(
-                delay=min(delay, _FOREVER),
-                copies=len(copies),
-                waited=0 if first is None else first.store_timestamp - record.store_timestamp,
-                overdue=0,
-                slack=_SLACK if first is None else max(_SLACK, first.store_timestamp - record.store_timestamp),
-                sameQueue=first is None or request.queue_id < 0 or first.queue_id == request.queue_id,
-                sameMessage=first is None or _same_message(record, first),
-            )
+            row = _arrival(request, record, copies, min(delay, _FOREVER), 0, _FOREVER)  # it may be late: only an early one is judged
             yield row, f"the message of {exchange} with {named[0]} {wanted}"
 
     def _timed(self) -> Iterator[PromiseRow]:
@@ -690,7 +673,7 @@ class PromiseFacts:
         near = [r for r in fits if begin - _TICK <= r.store_timestamp <= end + _TICK]
         wrong = sum(record not in near for record in found)
         is_full = len(found) >= min(most, _MOST) or args.get("unique")
-        missing = 0 if is_full or not self.history.indexed else sum(record not in found for record in inside)
+        missing = 0 if is_full else sum(record not in found for record in inside)
         return row_of("lookup")(byKey=True, wrong=wrong, missing=missing)
 
     # Routes
@@ -775,6 +758,20 @@ class PromiseFacts:
 
     def _entries(self, broker: str, topic: str, queue: int) -> list[QueueEntry | None] | None:
         return self.history.entries.get(broker, {}).get((topic, queue))
+
+
+def _arrival(request: BrokerRequest, waiting: StoredRecord, copies: Sequence[StoredRecord], delay: int, overdue: int, slack: int) -> Row:
+    """Return the row of a waiting record, given the records that were made of it."""
+    first = copies[0] if copies else None
+    return row_of("arrival")(
+        delay=delay,
+        copies=len(copies),
+        waited=0 if first is None else first.store_timestamp - waiting.store_timestamp,
+        overdue=overdue,
+        slack=slack,
+        sameQueue=first is None or request.queue_id < 0 or first.queue_id == request.queue_id,
+        sameMessage=first is None or _same_message(waiting, first),
+    )
 
 
 def _place(exchange: StoredExchange, number: int) -> int:

@@ -132,6 +132,12 @@ def validated(wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {**wanted, "file": file, "place": place, "how": known("change", str(wanted["how"]), HOWS)}
 
 
+def damaged_file(event: Mapping[str, Any]) -> str | None:
+    """Return the file that was changed, given the value of the event that ended a broker's process; None for a plain end."""
+    file: str | None = event.get("corrupt", {}).get("file")
+    return file
+
+
 def corrupt(files: StoreFiles, file: str, place: str, how: str, is_mine: Callable[[str], bool]) -> CorruptedBytes | None:
     """Flip all bits at a place, or set its bytes to zero, and return where it is. `is_mine`: whether a topic is the program's own.
 

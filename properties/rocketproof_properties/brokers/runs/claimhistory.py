@@ -151,7 +151,6 @@ class _Assignment:
         queues = self.parsed.states.get("queues", {})
         whole = History(exchanges, {broker: self._log(self.records, size)}, max_message_size=limit, routes=list(self._routes()))
         whole.recorded, whole.delays = self.parsed.recorded, delays(self.parsed)
-        whole.indexed = self.parsed.settings.get("messageIndexEnable") != "false"
         whole.timers = whole.delays is not None and self.profile.timers and self.parsed.settings.get("timerWheelEnable") == "true"
         if whole_number(self.parsed.settings.get("transactionCheckInterval", 60_000)) <= _SOON:
             whole.waited = list(waited(self.parsed, self.profile))

@@ -319,12 +319,12 @@ def _retries() -> Iterator[Promise]:
     )  # fmt: skip
     yield RETRIES.as_in("PRO-56", "A retried message names the topic that it was first sent to.", f"{docs}, RETRY_TOPIC", "INV-49")
     yield RETRIES.as_in("PRO-57", "A retried message names the id of its first record.", f"{docs}, ORIGIN_MESSAGE_ID", "INV-50")
-    same = r.sameBody & r.sameId & r.sameKeys & r.sameTags & r.sameBorn
     yield RETRIES.over(
         "returned", "PRO-90", "A message that was retried as often as its group's retryMaxTimes becomes a dead letter.",
         f"{docs}, retryMaxTimes of updateSubGroup",
         implies(r.limitKnown & (r.limit >= 0) & (r.times >= r.limit), r.dead), True, r.dead,
     )  # fmt: skip
+    same = r.sameBody & r.sameId & r.sameKeys & r.sameTags & r.sameBorn
     yield RETRIES.over(
         "returned", "PRO-58", "A message that is sent back keeps its body, id, keys, tag and time of birth.", docs, same, True, same
     )

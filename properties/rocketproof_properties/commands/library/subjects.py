@@ -144,7 +144,8 @@ def _source(model: Model | Instance | Callable[..., Model], instance: Instance, 
 def _place(model: Model | Callable[..., Model]) -> str | None:
     """Return `FILE::NAME` of a function or Model that is a module-level name."""
     if isinstance(model, Model):
-        file = (file_and_line(model.actions[0].place) or ("",))[0]
+        place = file_and_line(model.actions[0].place)
+        file = "" if place is None else place[0]
         modules = [loaded for loaded in list(sys.modules.values()) if getattr(loaded, "__file__", None) == file]
         name = next((name for loaded in modules for name, value in vars(loaded).items() if value is model), None)
     else:

@@ -21,7 +21,7 @@ from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.parsed import ParsedHistory, held_millis
-from ...programs.corruption import TABLES
+from ...programs.corruption import TABLES, damaged_file
 from ...programs.settings import ALONE
 
 ADMINISTRATIVE: Final = frozenset({"update_topic", "delete_topic", "update_group", "delete_group", "commit"})
@@ -123,7 +123,7 @@ def newer_backups(history: ParsedHistory) -> Iterator[Sequence[Item]]:
 
 def _undamaged_table(item: Exchange | Event) -> Iterator[Event]:
     """Yield the end of a process without its damage, if that is a table's."""
-    if isinstance(item, Event) and item.value.get("corrupt", {}).get("file") in TABLES:
+    if isinstance(item, Event) and damaged_file(item.value) in TABLES:
         yield replace(item, value={name: value for name, value in item.value.items() if name != "corrupt"})
 
 

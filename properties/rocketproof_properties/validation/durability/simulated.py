@@ -86,9 +86,7 @@ class LoadedMachine:
         if node.broker is None:
             return
         if stopped:
-            node.broker.persist_offsets()
-            node.broker.persist_delay_offsets()
-            self.cluster.scheduler.complete(node.broker.store.stop(), "stop")
+            self.running.end(node)
         self.cluster.crash(MASTER, silent=True)
 
     def promote(self) -> None:

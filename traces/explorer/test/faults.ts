@@ -1,6 +1,7 @@
 // What a reader of the page at hand cannot read: text outside of its box or over other text, too small, or too pale; a page that is too wide.
 
 import type { Page } from "playwright-core";
+import { drawn } from "./browser";
 
 const SMALLEST = 11; // pixels of a letter
 const PALEST = 4.5; // contrast of text and paper, as WCAG AA requires it
@@ -8,6 +9,7 @@ const PALEST = 4.5; // contrast of text and paper, as WCAG AA requires it
 /** Return the faults of a page, light and dark, as lines of text, each with the element that has it. */
 export async function faults(page: Page): Promise<string[]> {
   const found: string[] = [];
+  await drawn(page); // after a new width, columns are fitted in the next frame
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
     const some = await page.evaluate(measure, { smallest: SMALLEST, palest: PALEST, places: colorScheme === "light" }); // places do not depend on colours

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { Bench, drawn, press, WIDTHS } from "./browser";
+import { Bench, press, WIDTHS } from "./browser";
 import { hazard, history, trace } from "./example";
 import { faults } from "./faults";
 import { serve, type Served } from "./server";
@@ -17,7 +17,6 @@ before(async () => {
 after(() => Promise.all([bench.close(), server.close(), catalogue.close()]));
 
 async function check(page: Page, what: string): Promise<void> {
-  await drawn(page);
   assert.deepEqual(await faults(page), [], what);
 }
 

@@ -204,7 +204,8 @@ class RouteInfoManager:
     def unregister_broker(self, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int) -> None:
         """Remove a broker that shuts down (104), and clean up according to NS-08.
 
-        The entry of its id is removed, whatever its address. Later profiles remove its address instead, whatever its id.
+        The entry of its id is removed, whatever its address. Later profiles remove its address instead, whatever its id. A name without
+        addresses leaves only the cluster of this request, so that another cluster may still list it.
         """
         self._forget(self._registrant(cluster_name, broker_addr))
         broker = self.broker_addr_table.get(broker_name)
@@ -214,7 +215,7 @@ class RouteInfoManager:
             broker.broker_addrs = {other: address for other, address in broker.broker_addrs.items() if address != broker_addr}
         else:
             broker.broker_addrs.pop(broker_id, None)
-        self._clean(broker)
+        self._clean(broker, cluster_name)
 
     def scan(self) -> list[Channel]:
         """Remove registrations older than 120 s (not those of exactly 120 s, NS-07). Return their connections, which the caller closes.
@@ -245,25 +246,29 @@ class RouteInfoManager:
             if ids and cluster in {None, broker.cluster}:
                 self._forget(who)
                 del broker.broker_addrs[ids[0]]
-                self._clean(broker)
+                self._clean(broker, self._first_cluster(broker.broker_name) if cluster is None else cluster)
                 return
 
     def _forget(self, who: Registrant) -> None:
         self.broker_live_table.pop(who, None)
         self.filter_server_table.pop(who, None)
 
-    def _clean(self, broker: BrokerData) -> None:
-        """Remove a broker name without addresses from its cluster and all topics, and remove topics without brokers (NS-08).
+    def _first_cluster(self, broker_name: str) -> str:
+        """Return the first cluster that lists a broker name, "" if there is none."""
+        return next((cluster for cluster, names in self.cluster_addr_table.items() if broker_name in names), "")
+
+    def _clean(self, broker: BrokerData, cluster_name: str) -> None:
+        """Remove a broker name without addresses from one cluster and all topics, and remove topics without brokers (NS-08).
 
         A broker name that still has an address, for example a slave's, keeps its queue data (HAZ-43).
         """
         if broker.broker_addrs:
             return
         del self.broker_addr_table[broker.broker_name]
-        for cluster, names in list(self.cluster_addr_table.items()):
-            names.discard(broker.broker_name)
-            if not names:
-                del self.cluster_addr_table[cluster]
+        names = self.cluster_addr_table.get(cluster_name, set())
+        names.discard(broker.broker_name)
+        if not names:
+            self.cluster_addr_table.pop(cluster_name, None)
         for topic, entries in list(self.topic_queue_table.items()):
             entries[:] = [entry for entry in entries if entry.broker_name != broker.broker_name]
             if not entries:

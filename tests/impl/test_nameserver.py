@@ -339,6 +339,34 @@ def test_a_broker_that_unregisters_leaves(server: NameServer) -> None:
     check_tables(server)
 
 
+def register_in(server: NameServer, *clusters: str) -> FakeChannel:
+    """Register the broker broker-a in several clusters, all over one connection."""
+    channel = FakeChannel()
+    for cluster in clusters:
+        server.register_broker(cluster, A, "broker-a", 0, A, {}, DataVersion(1), channel=channel)
+    return channel
+
+
+@behaviour("NS-08")
+@pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
+def test_unregistration_removes_a_name_from_its_own_cluster_only(profile: str, clock: SimulatedClock) -> None:
+    server = NameServer(clock, profile=PROFILES[profile])
+    register_in(server, "one", "two")
+    server.unregister_broker("three", A, "broker-a", 0)
+    assert (server.cluster_addr_table, server.broker_addr_table) == ({"one": {"broker-a"}, "two": {"broker-a"}}, {})
+    register_in(server, "two")
+    server.unregister_broker("two", A, "broker-a", 0)
+    assert server.cluster_addr_table == {"one": {"broker-a"}}
+
+
+@behaviour("NS-08")
+@pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
+def test_closed_connection_removes_a_name_from_one_cluster_only(profile: str, clock: SimulatedClock) -> None:
+    server = NameServer(clock, profile=PROFILES[profile])
+    server.channel_closed(register_in(server, "one", "two"))
+    assert (server.cluster_addr_table, server.broker_addr_table) == ({"two": {"broker-a"}}, {})
+
+
 # Route look-up
 
 

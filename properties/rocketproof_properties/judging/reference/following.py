@@ -22,7 +22,7 @@ from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.remoting.headers import parse_request_header
-from rocketproof_impl.route import BrokerData
+from rocketproof_impl.routeinfo import RouteInfoManager
 from rocketproof_impl.simulator.scheduler import START
 from rocketproof_impl.store import record as records
 from rocketproof_impl.store.timers import TIMES
@@ -199,13 +199,15 @@ class Follower:
             server = self.cluster.name_server
             known = [who for who in server.broker_live_table if address in (who, who[-1])]
             if known:  # else nobody registered over this connection (NS-08)
-                server.broker_addr_table = self._ordered(server.broker_addr_table)
+                self._order_tables(server)
                 server.remove(known[-1 if self.last else 0])
-                server.broker_addr_table = self._ordered(server.broker_addr_table)
+                self._order_tables(server)
 
-    def _ordered(self, table: dict[str, BrokerData]) -> dict[str, BrokerData]:
-        """Return the table in the order in which a name server may iterate over it. Applying this twice restores the order."""
-        return dict(reversed(table.items())) if self.last else table
+    def _order_tables(self, server: RouteInfoManager) -> None:
+        """Reverse the tables if a name server may iterate over them in that order. Applying this twice restores the order."""
+        if self.last:
+            server.broker_addr_table = dict(reversed(server.broker_addr_table.items()))
+            server.cluster_addr_table = dict(reversed(server.cluster_addr_table.items()))
 
     def pass_to(self, millis: int) -> None:
         """Let time pass until a moment of the history."""

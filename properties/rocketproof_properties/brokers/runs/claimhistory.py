@@ -6,7 +6,7 @@ to its request by the id in the response, or by the message's born timestamp, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
@@ -199,13 +199,20 @@ class _Assignment:
 
     def _is_changed_meanwhile(self, request: Exchange) -> bool:
         """Return whether another client changed or deleted the request's topic between the request and its response."""
-        return any(
-            change.fields.get("topic") == request.fields.get("topic")
-            and (request.end is None or change.seq < request.end)
-            and (change.end is None or change.end > request.seq)
-            for change in self.changes
-            if change is not request
-        )
+        return any(True for _ in self._changes_during(request))
+
+    def _changes_during(self, request: Exchange) -> Iterator[Exchange]:
+        """Yield the other changes and deletions of the request's topic that overlap the request."""
+        for change in self.changes:
+            begins_before_end = request.end is None or change.seq < request.end
+            ends_after_begin = change.end is None or change.end > request.seq
+            if (
+                change is not request
+                and change.fields.get("topic") == request.fields.get("topic")
+                and begins_before_end
+                and ends_after_begin
+            ):
+                yield change
 
     def _note(self, request: Exchange) -> None:
         """Track topics that an administrator has changed, or may have changed."""
@@ -214,11 +221,23 @@ class _Assignment:
         if request.code != codes.SUCCESS:
             return
         if request.op == "update_topic":
-            read, write = (java_int(request.fields.get(name, "")) for name in ("readQueueNums", "writeQueueNums"))
-            # 4.5.2 answers before it validates the request
-            self.counts[request.fields["topic"]] = None if read is None or write is None else (read, write)
+            self.counts[request.fields["topic"]] = self._largest([request, *self._changes_during(request)])
         elif request.op == "delete_topic":
             self.counts[request.fields["topic"]] = None
+
+    @staticmethod
+    def _largest(changes: Iterable[Exchange]) -> tuple[int, int] | None:
+        """Return the largest read and write counts that overlapping changes may leave; None if a topic may have other counts or none."""
+        counts: list[tuple[int, int]] = []
+        for change in changes:
+            if change.code not in (codes.SUCCESS, None):
+                continue
+            read, write = (java_int(change.fields.get(name, "")) for name in ("readQueueNums", "writeQueueNums"))
+            # 4.5.2 answers before it validates the request
+            if change.code is None or change.op == "delete_topic" or read is None or write is None:
+                return None
+            counts.append((read, write))
+        return max(read for read, _ in counts), max(write for _, write in counts)
 
     def _stored(self, asked: Exchange, asked_for: bool) -> tuple[int, ...]:
         """Return the places of the request's records. With `asked_for`, a send-back takes only a record that it asks for."""

@@ -23,21 +23,36 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def without_last_deletion(path: Path) -> None:
-    """Remove the deletion of B, and its response, from a history: another program requested it."""
+CHANGES: tuple[Step, ...] = (("topic", {"topic": "A", "read": 2}), ("topic", {"topic": "A", "read": 4}))
+
+
+def rewritten(path: Path, *, overlap: bool) -> None:
+    """Remove the last deletion and its response from a history: another program requested it. With `overlap`, the first two changes of a
+    topic overlap."""
     header, *events = (json.loads(line) for line in path.read_text("utf-8").splitlines())
     asked = max(at for at, event in enumerate(events) if event.get("op") == "delete_topic" and event["type"] == "invoke")
     answered = next(at for at in range(asked + 1, len(events)) if events[at].get("process") == events[asked]["process"])
     kept = [event for at, event in enumerate(events) if at not in (asked, answered)]
+    if overlap:
+        first, second = [at for at, event in enumerate(kept) if event.get("op") == "update_topic"][:4:2]
+        kept[second]["process"] = kept[second + 1]["process"] = "client 1"
+        kept.insert(first + 1, kept.pop(second))
     numbered = [header, *({**event, "seq": number} if "seq" in event else event for number, event in enumerate(kept))]
     path.write_text("".join(json.dumps(event) + "\n" for event in numbered), "utf-8")
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_other_programs_deletion_removes_the_queue_of_a_late_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "overlap"),
+    [((), (), False), ((), (("pull", {"topic": "A"}),) * 9, False), (CHANGES, (), True)],
+    ids=["", "many later requests", "overlapping changes"],
+)
+def test_other_programs_deletion_removes_the_queue_of_a_late_message(
+    before: tuple[Step, ...], after: tuple[Step, ...], overlap: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with InProcess(PROFILE).open() as running:
-        path = performed(running, tmp_path, *STEPS)
-        without_last_deletion(path)
+        path = performed(running, tmp_path, *before, *STEPS, *after)
+        rewritten(path, overlap=overlap)
         assert [str(finding) for finding in judge_file(path, PROFILE, ("reference",)).findings] == []
     monkeypatch.setattr(MessageStore, "clean_unused_topics", lambda self, topics: None)
     assert judge_file(path, PROFILE, ("reference",)).findings, "no deletion explains it"

@@ -54,7 +54,7 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
         ]
         differing = [each for each in differing if not _is_less(each, missing)]
     possible += newer_backups(history)
-    possible += others_deletions(history)
+    possible += others_deletions(history, history.items)
     if any(held_millis(exchange) is not None for exchange in history.exchanges):
         possible.append(by_sending_time(history))
     lost = any(event.op == "disconnect" for event in history.recorded.others)
@@ -76,12 +76,15 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
 
 
 def _at_once(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
-    """Return the differences of a history in which administrative requests overlap; none if one of their orders explains it.
+    """Return the differences of a history in which administrative requests overlap; none if one of their orders explains it, or
+    one of them with another program's deletion.
 
     Those of responses are by chance: a broker does not lock these requests against each other.
     """
     first: list[FieldDifference] = []
-    for items, until in itertools.product(at_once(history) or (), (None, *_moments(history))):
+    in_order = at_once(history) or []
+    possible = itertools.chain(in_order, *(others_deletions(history, items) for items in in_order))
+    for items, until in itertools.product(possible, (None, *_moments(history))):
         differing = list(ReferenceReplay(history, profile, items, until=until).compare())
         if not differing:
             return []

@@ -17,6 +17,7 @@ from typing import Final
 
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 
@@ -27,12 +28,14 @@ from ...programs.settings import ALONE
 ADMINISTRATIVE: Final = frozenset({"update_topic", "delete_topic", "update_group", "delete_group", "commit"})
 """Requests that, if several of one kind overlap, have the effect of one order. A change and a deletion may mix: a topic that is created
 during its deletion keeps its queues."""
+_CREATING: Final = frozenset({"update_topic", "send", "batch", "send_back"})
+"""Requests after which their topic, or their group's retry topic, is in a table."""
 _MOST_AT_ONCE: Final = 4
 _MOST_ORDERS: Final = 24
 _MOST_CLOSES: Final = 27
 """Orders of closed connections that are tried: all orders of up to three."""
 _MOST_DELETIONS: Final = 8
-"""Moments of another program's deletion that are tried, the last ones of a program."""
+"""Moments of another program's deletion that are tried, the last ones while a topic is in no table."""
 
 
 @dataclass(frozen=True)
@@ -127,18 +130,28 @@ def _undamaged_table(item: Exchange | Event) -> Iterator[Event]:
         yield replace(item, value={name: value for name, value in item.value.items() if name != "corrupt"})
 
 
-def others_deletions(history: ParsedHistory) -> Iterator[Sequence[Item]]:
-    """Yield variants in which another program deletes a topic after this program did.
+def others_deletions(history: ParsedHistory, order: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Yield variants of an order in which another program deletes a topic while a topic that this program deleted is in no table.
 
     A delayed message that arrives after the deletion of its topic has a queue and no entry in a table, until that (TCM-31).
     """
-    first = next((at for at, item in enumerate(history.items) if isinstance(item, Exchange) and item.op == "delete_topic"), None)
-    if first is None or history.program.needs == ALONE:
+    if history.program.needs == ALONE:
         return
-    items = list[Item](history.items)
-    moments = [(at, item.sent_millis) for at, item in enumerate(items) if at > first and isinstance(item, Exchange)]
-    for at, millis in [*moments, (len(items), history.millis)][-_MOST_DELETIONS:]:
-        yield [*items[:at], Cleaned(millis), *items[at:]]
+    absent = set[str]()
+    moments = list[tuple[int, int]]()
+    for at, item in enumerate(order):
+        if not isinstance(item, Exchange):
+            continue
+        if absent:
+            moments.append((at, item.sent_millis))
+        if item.op == "delete_topic":
+            absent.add(item.topic)
+        elif item.op in _CREATING and item.code == codes.SUCCESS:
+            absent -= {item.topic, RETRY_PREFIX + item.fields.get("group", "")}
+    if absent:
+        moments.append((len(order), history.millis))
+    for at, millis in moments[-_MOST_DELETIONS:]:
+        yield [*order[:at], Cleaned(millis), *order[at:]]
 
 
 def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:

@@ -88,6 +88,8 @@ class Context:
 
     - `end`: the end of the log as far as responses show it; None before the first response. `file_size`: bytes of each of its files.
     - `pulled`: the messages that pulls have returned so far.
+    - `gone`: the places of acknowledged messages whose topic was deleted later. No queue has them any more.
+    - `silent`: the groups without retry queues. `discarded`: the number of messages sent back to them, which are stored nowhere (HAZ-30).
     - `last`: topic, queue and offset of the last acknowledged message; None after a topic was deleted.
     - `settings`: the broker's settings by RocketMQ's names.
     - `now`: returns the time of the clients' clock in ms; a constant for requests that are not sent.
@@ -104,6 +106,9 @@ class Context:
     end: int | None = None
     last: tuple[str, int, int] | None = None
     sent_back: int = 0
+    gone: set[int] = field(default_factory=set, kw_only=True)
+    silent: set[str] = field(default_factory=set, kw_only=True)
+    discarded: int = 0
     profile: Profile = PROFILES["P49"]
     settings: Mapping[str, str] = field(default_factory=dict)
     restarts: Counter[str] = field(default_factory=Counter)

@@ -38,6 +38,7 @@ from ..stoppedstore import StoppedStore
 from .parsed import CORRUPTED
 from .queries import offset_of
 from .recording import HistoryRecorder, answer_data, call_data, wall, worded
+from .sendbacks import group_in
 from .waiting import until
 
 PATIENCE: Final = 8.0
@@ -342,7 +343,8 @@ class ProgramClient:
         if call.op == "pull" and answer.code in OK:
             found = (record_at(data, place_of(data)) for data in records_in(answer.body or b""))
             self._context.pulled += [StoredPlace(row.at, row.queue_offset, False, True, row.topic) for row in found if row is not None]
-        self._context.sent_back += call.op == "send_back" and answer.code in OK
+        if answer.code in OK:
+            self._learn_change(call)
         if call.op not in ("send", "batch") or answer.code not in OK or "msgId" not in fields:
             return
         properties = parse_properties(call.fields.get("properties"), exact=False)
@@ -356,6 +358,20 @@ class ProgramClient:
         queue = java_int(fields.get("queueId", ""))
         if visible and stored and queue is not None and _is_placed(call, properties):
             self._context.last = topic, queue, offset + len(stored) - 1
+
+    def _learn_change(self, call: RecordedCall) -> None:
+        """Remember what an acknowledged request other than a send changes."""
+        context = self._context
+        if call.op == "send_back":
+            context.sent_back += 1
+            context.discarded += call.fields.get("group", "") in context.silent
+        elif call.op == "delete_topic":
+            context.gone |= {message.place for message in context.known if message.topic == call.fields.get("topic")}
+        elif call.op == "update_group":
+            name, group = group_in(call.body)
+            context.silent = context.silent | {name} if group.silent else context.silent - {name}
+        elif call.op == "delete_group":
+            context.silent = context.silent - {call.fields.get("groupName", "")}
 
     def _write_strays(self, key: str) -> None:
         """Record unexpected responses. Requests that a broker sends to its clients are not responses."""

@@ -219,6 +219,7 @@ def read_back(
     sent_back: int = 0,
     groups: Collection[str] = (),
     *,
+    gone: Collection[int] = (),
     ended: bool = False,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the values of the state events.
@@ -226,7 +227,8 @@ def read_back(
     - `before`: the ends of the queues in `LATE` at the start, None if no message was delayed.
     - `born`: the born timestamps of this program's messages, which identify them among others.
     - `ended`: half messages may have ended; the broker's records about that are read too.
-    - `sent_back`: the number of messages sent back, whose responses state no place.
+    - `gone`: the places whose topic was deleted later. No queue is expected to have these records.
+    - `sent_back`: the number of messages sent back that are stored. Their responses state no place.
 
     A queue is read when it has what the acknowledged records require, because dispatching may take a moment. The queues in `LATE` are also
     read again until all `sent_back` records are there. If responses were lost, `unread` has the failed queries and the faults.
@@ -239,13 +241,13 @@ def read_back(
         yield "topics", {"topics": mine, "asked": sorted(named - mine.keys())}
         named |= mine.keys()
     records, nowhere = _acknowledged(reader, places)
-    queues = _read_queues(reader, names, named, table, records)
+    queues = _read_queues(reader, names, named, table, records, gone)
     late = True
     if before is not None:
         expected = len(places) + sent_back
         late = _late(reader, before, records, born, expected)
         if _count(records, born) < expected:  # a dead letter has no place in a response, and may have been dispatched only now
-            queues = _read_queues(reader, names, named, table, records)
+            queues = _read_queues(reader, names, named, table, records, gone)
     pulled = late and "pull" not in reader.unsupported and all(len(queue_places) == end for _, _, end, queue_places in queues)
     faults, missed = reader.take()
     pulled &= not missed
@@ -275,15 +277,21 @@ def _acknowledged(reader: Reader, places: Sequence[int]) -> tuple[dict[int, byte
 
 
 def _read_queues(
-    reader: Reader, names: ProgramNames, topics: Iterable[str], table: Mapping[str, Mapping[str, Any]] | None, records: dict[int, bytes]
+    reader: Reader,
+    names: ProgramNames,
+    topics: Iterable[str],
+    table: Mapping[str, Mapping[str, Any]] | None,
+    records: dict[int, bytes],
+    gone: Collection[int],
 ) -> list[list[Any]]:
     """Return topic, queue, next offset and the places of the records for each of the program's queues, as far as they are known.
 
-    `table`: the broker's topics, None if unknown. Adds the records to `records`.
+    `table`: the broker's topics, None if unknown. Adds the records to `records`. Waits for the records that are not `gone`.
     """
     queues: list[list[Any]] = []
-    expected = _expected(records)
-    _catch_up(reader, records, table)
+    present = {place: data for place, data in records.items() if place not in gone}
+    expected = _expected(present)
+    _catch_up(reader, present, table)
     for topic in sorted(name for name in topics if names.is_mine(name)):
         config = (table or {}).get(topic)
         if table is not None and config is None:
@@ -375,7 +383,7 @@ def _count(records: Mapping[int, bytes], born: range) -> int:
     return sum(born_of(data) in born for data in records.values())
 
 
-def _expected(records: dict[int, bytes]) -> dict[tuple[str, int], int]:
+def _expected(records: Mapping[int, bytes]) -> dict[tuple[str, int], int]:
     """Return the next offset by topic and queue that these records require."""
     next_offsets: dict[tuple[str, int], int] = {}
     for place, data in records.items():

@@ -247,9 +247,12 @@ class Runner:
             reader.close()
         named = _named(program, names)
         places = [message.place for message in context.known]
+        # Which of several clients' changes of a group was the last is unknown.
+        sent_back = context.sent_back - (0 if program.concurrent else context.discarded)
         queues: list[tuple[str, int, int]] = []
         ended, groups = any(name == "end" for name, _ in program.steps), _groups(program, names)
-        for op, value in read_back(reader, names, named, places, under_way.before, context.births, context.sent_back, groups, ended=ended):
+        before, births = under_way.before, context.births
+        for op, value in read_back(reader, names, named, places, before, births, sent_back, groups, gone=context.gone, ended=ended):
             recording.add("state", broker, op, value)
             if op == "topics":
                 named |= set(value["topics"])

@@ -39,9 +39,14 @@ class Group:
 
 
 def updated_group(update: Exchange) -> tuple[str, Group]:
-    """Return the name and settings of the group that an administrator changes; "" and the defaults if the body cannot be parsed."""
+    """Return the name and settings of the group that an administrator changes."""
+    return group_in(body_of(update.request))
+
+
+def group_in(body: bytes | None) -> tuple[str, Group]:
+    """Return the name and settings of the group in a request's body; "" and the defaults if it cannot be parsed."""
     try:
-        data = json.loads(body_of(update.request) or b"{}")
+        data = json.loads(body or b"{}")
         group = Group(whole_number(data.get("retryMaxTimes", RETRY_MAX_TIMES)), whole_number(data.get("retryQueueNums", 1)))
         return str(data.get("groupName")), group
     except (ValueError, TypeError, AttributeError):

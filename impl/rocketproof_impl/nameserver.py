@@ -152,8 +152,8 @@ def _register_topic(server: NameServer, _: Channel, request: Command, __: Comman
 
 def _unregister(server: NameServer, _: Channel, request: Command, __: Command) -> None:
     """Handle request 104."""
-    address, name, broker_id = (_field(request, field) for field in ("brokerAddr", "brokerName", "brokerId"))
-    server.unregister_broker(_cluster(server, request), address, name, parse_long(broker_id))
+    name, address, cluster, broker_id = (_field(request, field) for field in ("brokerName", "brokerAddr", "clusterName", "brokerId"))
+    server.unregister_broker(cluster, address, name, parse_long(broker_id))
 
 
 def _get_route(server: NameServer, _: Channel, request: Command, response: Command) -> None:

@@ -352,10 +352,11 @@ def register_in(server: NameServer, *clusters: str) -> FakeChannel:
 def test_unregistration_removes_a_name_from_its_own_cluster_only(profile: str, clock: SimulatedClock) -> None:
     server = NameServer(clock, profile=PROFILES[profile])
     register_in(server, "one", "two")
-    server.unregister_broker("three", A, "broker-a", 0)
+    leaving = {"brokerName": "broker-a", "brokerAddr": A, "brokerId": "0"}
+    ask(server, codes.UNREGISTER_BROKER, clusterName="three", **leaving)
     assert (server.cluster_addr_table, server.broker_addr_table) == ({"one": {"broker-a"}, "two": {"broker-a"}}, {})
     register_in(server, "two")
-    server.unregister_broker("two", A, "broker-a", 0)
+    ask(server, codes.UNREGISTER_BROKER, clusterName="two", **leaving)
     assert server.cluster_addr_table == {"one": {"broker-a"}}
 
 

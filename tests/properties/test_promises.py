@@ -406,6 +406,17 @@ def test_column_program_decides_as_the_row_rule(id_: str) -> None:
     assert not all(decided)
 
 
+@pytest.mark.parametrize(("group", "kept"), [("g", True), ("h", False)])
+def test_pull_may_make_its_deleted_group_again(group: str, kept: bool) -> None:
+    maker = HistoryMaker()
+    maker.ask("delete_group", {"groupName": "g"})
+    maker.ask("pull", {"topic": "A", "consumerGroup": group}, code=17)
+    maker.states["groups"] = {"groups": {"g": {"groupName": "g"}}}
+    own = BY_ID["PRO-35"].own
+    assert own is not None
+    assert (own.check(maker.history()) is None) is kept
+
+
 def test_each_formula_is_in_the_table() -> None:
     assert TABLE.keys() == {promise.id for promise in promises() if promise.own is not None}
 

@@ -15,7 +15,13 @@ from rocketproof_properties.brokers.runs.waiting import until
 from rocketproof_properties.programs.program import Step
 
 DELETED: tuple[Step, ...] = (("send", {}), ("send", {"queue": 1}), ("delete", {}), ("topic", {}), ("send", {"queue": 1}))
-SILENT: tuple[Step, ...] = (("group", {"queues": 0}), ("send", {}), ("back", {"level": 1}), ("group", {"queues": 1}), ("back", {"level": 1}))
+SILENT: tuple[Step, ...] = (
+    ("group", {"queues": 0}),
+    ("send", {}),
+    ("back", {"level": 1}),
+    ("group", {"queues": 1}),
+    ("back", {"level": 1}),
+)
 
 
 @pytest.mark.parametrize("steps", [DELETED, SILENT], ids=["a deleted topic", "a group without retry queues"])

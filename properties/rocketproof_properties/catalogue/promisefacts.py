@@ -359,6 +359,12 @@ class PromiseFacts:
             after = [each for each in self.requests if (each.end is None or each.end > last.seq) and each is not last]
             if deleted and any(each.op in _CREATING and each.op != "update_group" and each.broker != "name server" for each in after):
                 continue  # such a request may have made the entry again
+            if (
+                deleted
+                and updates == "update_group"
+                and any(each.fields.get("consumerGroup") == name for each in after if each.op == "pull")
+            ):
+                continue  # a broker looks up the group of a pull, and creates it (DLQ-02)
             wanted = {} if deleted else _wanted(last)
             if wanted is None:
                 continue

@@ -52,7 +52,7 @@ class Summary:
         undecided if no answer could be judged."""
         if self.unread == self.histories.total():
             return _UNREADABLE
-        if not self.explained and not self.findings:
+        if NOTHING_JUDGED in self.unknown:
             return JudgingOutcome.UNDECIDED.value
         return all_of(JudgingOutcome.REFUSED if verdict == _UNREADABLE else JudgingOutcome(verdict) for verdict in self.histories).value
 

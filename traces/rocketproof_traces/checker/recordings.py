@@ -54,7 +54,7 @@ class Judgement:
     @property
     def verdict(self) -> JudgingOutcome:
         """The combined verdict on all `cfg`s; undecided if no case could be judged."""
-        if not self.explained and not self.unexplained:
+        if NOTHING_JUDGED in self.unknown:
             return JudgingOutcome.UNDECIDED
         return all_of(verdict.verdict for verdict in self.histories.values())
 

@@ -62,20 +62,21 @@ class Step:
 
 _REAL: Final = "--dist=loadfile --no-loadscope-reorder"
 RUN: Final = (
+    # The longest of those that use one core first: the others fit beside it.
+    Step("page", ".ci/page", single=True),
     Step("types", "mypy", single=True),
     Step("types by pyright", "pyright", single=True),
     Step("lint", "ruff check", single=True),
     Step("format", "ruff format --check", single=True),
     Step("imports", "lint-imports --no-cache --no-logo", single=True),
     Step("documentation", ".ci/docs", single=True),
+    Step("Spark", "pytest -m 'not nightly' --durations=5 --numprocesses=0 tests/spark", single=True),
     Step("verdicts", "rocketproof check --fresh"),
     Step("tests", "pytest -m 'not nightly' --durations=15 --requirements=.rocketproof/results.json"),
     Step("requirements", "rocketproof requirements --results .rocketproof/results.json", single=True),
     Step("mutants", "rocketproof mutate --json .rocketproof/mutants.json"),
     Step("long tests", "pytest -m 'not nightly' --durations=5 tests/long"),
     Step("real brokers", "pytest -m 'not nightly' --durations=5 --dist=load tests/real", again=True),  # two releases, at once
-    Step("page", ".ci/page", single=True),
-    Step("Spark", "pytest -m 'not nightly' --durations=5 --numprocesses=0 tests/spark", single=True),
 )  # fmt: skip
 NIGHTLY: Final = (
     Step("tests", "pytest -m nightly --durations=15"),

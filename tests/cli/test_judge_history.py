@@ -84,3 +84,17 @@ def test_a_compressed_history(rocketproof: Run) -> None:
     assert cut.code == 2 and re.fullmatch(said, cut.err.strip()), cut.err
     many = rocketproof("judge", "cut.ndjson.gz", "--profile", "P49", "--out", "out", "--cores", "1")
     assert many.code == 1 and "its gzip data are cut off" in " ".join(many.out.split()), many.out
+
+
+def test_history_without_an_answer_to_judge_is_undecided(rocketproof: Run) -> None:
+    """Nothing was contradicted, and nothing was explained: a recorder that lost all requests gives no green build."""
+    header, _ = contend(Load(events=60, topics=1), 1)
+    Path("empty.ndjson").write_text(header_line(header) + "\n")
+    alone = rocketproof("judge", "empty.ndjson", "--profile", "P49", "--json", "empty.json")
+    assert alone.code == 3 and "not decided: no answer could be judged" in alone.out and "Ok" not in alone.out
+    assert json.loads(Path("empty.json").read_text())["verdict"] == "unknown"
+    many = rocketproof("judge", "empty.ndjson", "--profile", "P49", "--out", "out", "--cores", "1")
+    assert many.code == 3 and "no answer could be judged" in " ".join(many.out.split())
+    write(Path("right.ndjson"))
+    both = rocketproof("judge", "empty.ndjson", "right.ndjson", "--profile", "P49", "--out", "both", "--cores", "1")
+    assert both.code == 0, both.out

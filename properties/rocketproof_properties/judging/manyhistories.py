@@ -9,6 +9,7 @@ from typing import Any, Literal
 from rocketproof_traces.bulk.kinds import BROKEN, UNREADABLE
 from rocketproof_traces.bulk.results import Summary
 from rocketproof_traces.bulk.work import JudgingJob
+from rocketproof_traces.common.outcomes import NOTHING_JUDGED
 from rocketproof_traces.common.pools import cores
 from rocketproof_traces.spark.cluster import SparkCluster
 
@@ -71,11 +72,12 @@ def render(summary: Summary, out: str | None) -> None:
         page.line(f"rule {rule} is broken {counted(number, 'time')}", "bold red")
     if out is not None:
         page.line(f"findings and verdicts are in {out}".replace(here, ""))
+    remedy = "" if NOTHING_JUDGED in summary.unknown else ": a larger --limit or --time, or the events that are missing may decide"
     words = {
         "ok": ("Ok: the specification explains all histories", "bold green"),
         "illegal": (counted(sum(finding["kind"] != BROKEN for finding in summary.findings), "finding"), "bold red"),
         "unreadable": ("Nothing could be judged", "bold red"),
-        "unknown": ("Unknown: a larger --limit or --time, or the events that are missing may decide", "bold yellow"),
+        "unknown": (f"Unknown{remedy}", "bold yellow"),
     }
     page.line(*words[summary.verdict])
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rocketproof_traces.checker.histories import HistoryVerdict
 from rocketproof_traces.checker.recordings import Judgement
+from rocketproof_traces.common.outcomes import NOTHING_JUDGED
 
 from ..reports.output import Page, counted
 
@@ -38,7 +39,8 @@ def print_verdict(verdict: HistoryVerdict) -> None:
     for text in verdict.unknown:
         page.wrapped(f"not decided: {text}", "bold yellow")
     words = {"ok": ("Ok: the specification explains the history", "bold green"), "illegal": ("Illegal", "bold red")}
-    text, style = words.get(verdict.verdict, ("Unknown: a larger --limit or --time may decide", "bold yellow"))
+    undecided = "Unknown" if NOTHING_JUDGED in verdict.unknown else "Unknown: a larger --limit or --time may decide"
+    text, style = words.get(verdict.verdict, (undecided, "bold yellow"))
     page.line(f"{text}{', stopped by Ctrl-C' if verdict.interrupted else ''}", style)
 
 

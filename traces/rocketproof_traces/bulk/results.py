@@ -18,7 +18,7 @@ from pyarrow import fs
 from rocketproof_protocol.numbers import java_long
 
 from ..common.errors import TraceError
-from ..common.outcomes import JudgingOutcome, all_of
+from ..common.outcomes import NOTHING_JUDGED, JudgingOutcome, all_of
 from .cache import place, written
 from .tables import FINDINGS, JSON_COLUMNS, VERDICTS
 
@@ -48,9 +48,12 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """The verdict on all histories. It is unreadable if nothing could be judged; otherwise an unreadable history counts as refused."""
+        """The verdict on all histories. It is unreadable if none could be read; otherwise an unreadable history counts as refused. It is
+        undecided if no answer could be judged."""
         if self.unread == self.histories.total():
             return _UNREADABLE
+        if NOTHING_JUDGED in self.unknown:
+            return JudgingOutcome.UNDECIDED.value
         return all_of(JudgingOutcome.REFUSED if verdict == _UNREADABLE else JudgingOutcome(verdict) for verdict in self.histories).value
 
     def data(self) -> dict[str, Any]:
@@ -135,6 +138,8 @@ class FolderResults:
         for row in self.verdicts():
             _count(summary, row, verdicts)
         summary.histories.update(verdicts.values())
+        if not summary.explained and not summary.findings and not summary.unknown:
+            summary.unknown.append(NOTHING_JUDGED)
         summary.findings.sort(key=lambda f: (f["history"], f["seq"] is None, f["seq"] or 0, f["part"] or ""))
         summary.rows.sort(key=lambda r: (r["history"], r["part"] or ""))
         self._write(summary)

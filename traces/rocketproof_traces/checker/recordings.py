@@ -11,7 +11,7 @@ from typing import Any
 
 from rocketproof_spec import constants
 
-from ..common.outcomes import JudgingOutcome, all_of
+from ..common.outcomes import NOTHING_JUDGED, JudgingOutcome, all_of
 from ..history.exchanges import pair
 from ..history.recordings import by_cfg
 from .findings import UnexplainedEvent
@@ -53,7 +53,9 @@ class Judgement:
 
     @property
     def verdict(self) -> JudgingOutcome:
-        """The combined verdict on all `cfg`s."""
+        """The combined verdict on all `cfg`s; undecided if no case could be judged."""
+        if NOTHING_JUDGED in self.unknown:
+            return JudgingOutcome.UNDECIDED
         return all_of(verdict.verdict for verdict in self.histories.values())
 
     @property
@@ -118,6 +120,8 @@ def judge_recording(
         explained += cases[cfg] - sum(verdict.out_of_reach.values()) - len(verdict.findings)
         if tick is not None:
             tick(judged, everything)
+    if not explained and not unexplained and not unknown:
+        unknown.append(NOTHING_JUDGED)
     return Judgement(profile, explained, dict(reasons.most_common()), tuple(unexplained), tuple(unknown), verdicts)
 
 

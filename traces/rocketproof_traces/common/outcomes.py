@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+NOTHING_JUDGED: Final = "no answer could be judged; record requests to brokers, or see above what is out of reach"
+"""Why it is undecided whether the specification explains histories in which it had nothing to explain."""
 
 
 class JudgingOutcome(StrEnum):
@@ -52,4 +54,4 @@ def _first_of(ranked: tuple[JudgingOutcome, ...], outcomes: Iterable[JudgingOutc
     return next((outcome for outcome in ranked if outcome in seen), otherwise)
 
 
-__all__ = ["JudgingOutcome", "all_of", "any_of", "decisive"]
+__all__ = ["NOTHING_JUDGED", "JudgingOutcome", "all_of", "any_of", "decisive"]

@@ -521,6 +521,16 @@ def test_a_history_keeps_and_another_breaks_the_claim_of_a_promise(id_: str) -> 
     assert claim.check(broken) is not None
 
 
+@pytest.mark.parametrize(("op", "group", "broken"), [("pull", "g", False), ("leave", "g", False), ("pull", "h", True)])
+def test_deleted_group_may_be_looked_up_and_created_again(op: str, group: str, broken: bool) -> None:
+    maker = HistoryMaker()
+    maker.ask("delete_group", {"groupName": "g"})
+    maker.ask(op, {"consumerGroup": group, "topic": "A"}, TOPIC_NOT_EXIST)
+    maker.states["groups"] = {"groups": {"g": {"groupName": "g"}}}
+    own = BY_ID["PRO-35"].own
+    assert own is not None and (own.check(maker.history()) is not None) is broken
+
+
 def test_other_referred_claims_have_programs() -> None:
     others = {id_ for promise in promises() for id_ in promise.refers if id_ in {c.id for c in HISTORY_CLAIMS}} - REFERRED.keys()
     assert set(nonempty(others)) <= {case.claim for case in HISTORY_CASES}

@@ -819,6 +819,14 @@ class Profile:
     wants_mappings: bool = switch(False, since("P500", True, "recorded: tests/data/releases"))
     """A name server cannot read a compressed registration without the number of queue mappings, as sent by 4.x (NS-02)."""
 
+    unregisters_later: bool = switch(
+        False,
+        since(
+            "P533", True, "not recorded, in 1 of 1,000 programs a route of 5.3.3 had the broker for 60 ms after the response; so has 5.0.0"
+        ),
+    )
+    """A name server answers an unregistration at once, and removes the broker afterwards. Nothing in the response shows when."""
+
     refuses_single_topic: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the name server answers 1, register broker failed")
     )
@@ -903,6 +911,7 @@ OF_NAME_SERVERS: Final = (
     "misspells_flag",
     "acting_master",
     "wants_mappings",
+    "unregisters_later",
     "refuses_single_topic",
     "takes_unknown_topics",
     "forgets_by_cluster",

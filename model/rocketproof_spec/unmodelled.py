@@ -47,7 +47,8 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
         *("queue_statistics", "keeps_operations", "keeps_system_queues", "wrong_length"),
     ),
     "decides when, how often or whether a response comes, or how long a broker waits": (
-        *("heeds_one_way", "notices_ends", "answers_when_changed", "repeats_batch_answer", "busy_first", "replica_wait"),
+        *("heeds_one_way", "notices_ends", "unregisters_later"),
+        *("answers_when_changed", "repeats_batch_answer", "busy_first", "replica_wait"),
     ),
 }
 """The reasons, each with its switches."""

@@ -895,6 +895,9 @@ class Profile:
     )
     """The answer to a heartbeat states that the broker knows its second form."""
 
+    tells_totals: bool = switch(False, since("P540", True, "not recorded, tests/real/test_groups_of_administrators.py"))
+    """The response with the whole table of topics, or of consumer groups, states how many the table has."""
+
     reasons: dict[str, str] = field(default_factory=dict)
     base: str = ""
     """The profile that this profile refines, "" for the first."""

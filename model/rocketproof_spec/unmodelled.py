@@ -27,7 +27,7 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "is the text of a remark or a field that carries no state": (
         *("faq", "name_server_faq", "names_illegal_topic", "min_offset_remark", "short_disk_remark", "size_remark"),
-        *("tells_second_heartbeat", "tells_recall_handle", "misspells_flag", "acting_master", "topic_attributes"),
+        *("tells_second_heartbeat", "tells_totals", "tells_recall_handle", "misspells_flag", "acting_master", "topic_attributes"),
     ),
     "is about pulls, heartbeats, recalls or unknown codes, which the specification of requests does not have": (
         *("resets_far_pulls", "stops_pulls_early", "slave_rejects_pulls", "tells_more", "tells_broker_forbids"),

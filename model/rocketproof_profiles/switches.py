@@ -793,6 +793,10 @@ class Profile:
     )
     """Routes name a topic's flag topicSynFlag; otherwise topicSysFlag (NS-06)."""
 
+    slaves_lose_write: bool = switch(False, since("P514", True, "not recorded: up to 5.1.4, by its code"))
+    """The topics that a name server reads from the slave with the smallest id lose WRITE in any case. Otherwise they lose it only if that
+    slave states that it acts as master (NS-05)."""
+
     acting_master: bool = switch(False, since("P533", True, "A-0 and every route: enableActingMaster is false"))
     """Routes state whether a slave may act as master (NS-06)."""
 
@@ -913,6 +917,7 @@ OF_NAME_SERVERS: Final = (
     "null_topic",
     "misspells_flag",
     "acting_master",
+    "slaves_lose_write",
     "wants_mappings",
     "unregisters_later",
     "refuses_single_topic",

@@ -686,8 +686,16 @@ class Profile:
     dispatch_ends: bool = switch(
         False, since("P533", True, "not recorded: after a record whose lengths do not add up to its size, 5.3.3 continues at once")
     )
-    """The dispatcher checks for the log's end before each record, and does not start beyond it; otherwise it reads all data that it took
-    from a file, and starts at the end of a queue (REC-04)."""
+    """The dispatcher checks for the log's end before each record; otherwise it reads all data that it took from a file (REC-04)."""
+
+    dispatches_after_stop: str = switch(
+        "all",
+        since("P533", "later", "not recorded, tests/real/test_damaged_queues.py: so do 5.4.0 and 5.5.0"),
+        since("P520", "none", "not recorded, tests/real/test_damaged_queues.py: so do 5.0.0 to 5.1.4"),
+    )
+    """The records that a start after a clean stop dispatches again, by the end of the last record in any queue (REC-02). all: those that
+    begin there or later, as after a crash. later: those that begin later. none: no record. From 5.0 on the dispatcher then continues at the
+    log's end."""
 
     resets_lock_time: bool = switch(
         False,
@@ -899,7 +907,7 @@ class Profile:
     )
     """The answer to a heartbeat states that the broker knows its second form."""
 
-    tells_totals: bool = switch(False, since("P540", True, "not recorded, tests/real/test_groups_of_administrators.py"))
+    tells_totals: bool = switch(False, since("P540", True, "not recorded: so does 5.5.0; 4.9.4 to 5.3.3 state nothing"))
     """The response with the whole table of topics, or of consumer groups, states how many the table has."""
 
     reasons: dict[str, str] = field(default_factory=dict)

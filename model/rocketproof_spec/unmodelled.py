@@ -46,6 +46,9 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
     "decides what statistics, files or queues of operation records hold": (
         *("queue_statistics", "keeps_operations", "keeps_system_queues", "wrong_length"),
     ),
+    "decides what a start does if a queue lacks entries after a clean stop, which no step of the specification causes": (
+        "dispatches_after_stop",
+    ),
     "decides when, how often or whether a response comes, or how long a broker waits": (
         *("heeds_one_way", "notices_ends", "unregisters_later"),
         *("answers_when_changed", "repeats_batch_answer", "busy_first", "replica_wait"),

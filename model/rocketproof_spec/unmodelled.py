@@ -47,7 +47,7 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
         *("queue_statistics", "keeps_operations", "keeps_system_queues", "wrong_length"),
     ),
     "decides what a start does if a queue lacks entries after a clean stop, which no step of the specification causes": (
-        "dispatches_after_stop",
+        *("dispatches_after_stop", "keeps_first_entry"),
     ),
     "decides when, how often or whether a response comes, or how long a broker waits": (
         *("heeds_one_way", "notices_ends", "unregisters_later"),

@@ -85,6 +85,21 @@ def test_record_without_entry_is_dispatched_again_by_profile(profile: str, after
     assert (left("B", "A"), left("A"), left("B", "A", kill=True)) == (after_other, alone, killed)
 
 
+@pytest.mark.behaviour("REC-02", "REC-04")
+@pytest.mark.parametrize(("profile", "bounds"), [("P494", ["0", "2"]), ("P520", ["0", "0"]), ("P533", ["1", "2"])])
+def test_deleted_topic_is_dispatched_again_from_where_the_queues_end(profile: str, bounds: list[str]) -> None:
+    """From 5.3.2 on the first of its records is missing, and the queue begins at the second one."""
+    deployment = SimulatedDeployment(cluster_of(ClusterSettings(), PROFILES[profile]))
+    line = deployment.connect("broker-a")
+    for topic in "BAA":
+        assert line.ask(plain("send", topic=topic, queue=0)).code == SUCCESS
+    deployment.node(0).running.store.dispatch()
+    assert line.ask(plain("delete", topic="A")).code == SUCCESS
+    deployment.act("restart", **arguments(("restart", {})))
+    fields = [deployment.connect("broker-a").ask(plain(name, topic="A", queue=0)).ext_fields or {} for name in ("min_offset", "max_offset")]
+    assert [each["offset"] for each in fields] == bounds
+
+
 @pytest.mark.behaviour("PER-03")
 @pytest.mark.parametrize(("file", "kept"), [("topics.json", ["A"]), ("subscriptionGroup.json", ["A", "B"])])
 def test_damaged_table_is_read_from_backup(file: str, kept: Sequence[str]) -> None:

@@ -514,7 +514,7 @@ class MessageStore:
         table = {}
         for (topic, queue_id), queue in self.queues.queues.items():
             table[f"{topic}-{queue_id}"] = queue.max_offset
-            queue.correct_min_offset(self.commit_log.files.min_offset)
+            queue.correct_min_offset(self.commit_log.files.min_offset, keeps=self._profile.keeps_first_entry)
         self.commit_log.topic_queue_table = table
 
     def start(self) -> None:

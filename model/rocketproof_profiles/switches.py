@@ -689,7 +689,7 @@ class Profile:
     """The dispatcher checks for the log's end before each record; otherwise it reads all data that it took from a file (REC-04)."""
 
     keeps_first_entry: bool = switch(
-        False, since("P533", True, "not recorded: measured on 5.3.3 and 5.4.0; so have 5.0.0 to 5.2.0, by the code")
+        False, since("P533", True, "not recorded: measured on 5.3.3 to 5.5.0; so have 5.0.0 to 5.2.0, by the code")
     )
     """A start that makes a queue with filler before its first entry leaves the queue's first offset at that entry. Otherwise it is 0, since
     filler names a place in the log (REC-04)."""

@@ -132,7 +132,7 @@ def _register(server: NameServer, channel: Channel, request: Command, response: 
         version or DataVersion(0),
         filter_servers=body.get("filterServerList"),
         channel=channel,
-        acting_master=parse_boolean((request.ext_fields or {}).get("enableActingMaster")),
+        acting_master=None if (acting := (request.ext_fields or {}).get("enableActingMaster")) is None else parse_boolean(acting),
     )
     if result is None:
         response.code, response.remark = SYSTEM_ERROR, "register broker failed"

@@ -85,15 +85,16 @@ class RouteInfoManager:
         *,
         filter_servers: list[str] | None = None,
         channel: Channel | None = None,
-        acting_master: bool = False,
+        acting_master: bool | None = None,
     ) -> RegisterBrokerResult | None:
         """Store a broker's registration (NS-02): its names and address, its topics, and the time.
 
-        `acting_master`: what the registration states about slaves that act as master. Routes of later profiles show it.
+        `acting_master`: what the registration states about slaves that act as master, None if nothing. Routes of later profiles show it.
 
-        Topics are read only from a master (NS-05), and only if its version differs (NS-03) or its id had no address. Later profiles also
-        read topics that they do not have for this broker. They treat a registration of a single topic as an update of a known broker. For
-        an unknown broker or id they reject it and return None; an entry of the same address under another id is removed nevertheless.
+        Topics are read only from a master (NS-05), in later profiles also from the slave with the smallest id if it states `acting_master`.
+        They are read only if the version differs (NS-03) or the id had no address. Later profiles also read topics that they do not have
+        for this broker. They treat a registration of a single topic as an update of a known broker. For an unknown broker or id they
+        reject it and return None; an entry of the same address under another id is removed nevertheless.
 
         Raises JavaError, without a change, for more than MAX_BROKERS names, registrants or ids of a name, and for more than MAX_TOPICS
         entries.
@@ -103,17 +104,18 @@ class RouteInfoManager:
         who = self._registrant(cluster_name, broker_addr)
         self.cluster_addr_table.setdefault(cluster_name, set()).add(broker_name)
         broker = self._without_other_ids(cluster_name, broker_name, broker_id, broker_addr)
-        broker.enable_acting_master = acting_master if self.profile.acting_master else None
+        broker.enable_acting_master = bool(acting_master) if self.profile.acting_master else None
         register_first = broker_id not in broker.broker_addrs
         if self.profile.refuses_single_topic and register_first and len(table) == 1:
             return None
         broker.broker_addrs[broker_id] = broker_addr
-        if broker_id == MASTER_ID:
+        if broker_id == MASTER_ID or (self.profile.acting_master and acting_master is not None and broker_id == min(broker.broker_addrs)):
             changed = register_first or self.is_topic_config_changed(who, version)
+            cleared = WRITE if broker_id != MASTER_ID and (acting_master or self.profile.slaves_lose_write) else 0
             for config in table.values():
                 if changed or (self.profile.takes_unknown_topics and not self._knows(broker_name, config.topic_name)):
                     nums = config.read_queue_nums, config.write_queue_nums
-                    self._update_queue_data(config.topic_name, QueueData(broker_name, *nums, config.perm, config.topic_sys_flag))
+                    self._update_queue_data(config.topic_name, QueueData(broker_name, *nums, config.perm & ~cleared, config.topic_sys_flag))
         self.broker_live_table[who] = BrokerLiveInfo(self._clock.now(), version.copy(), channel, ha_server_addr)
         if filter_servers:
             self.filter_server_table[who] = filter_servers
@@ -260,9 +262,12 @@ class RouteInfoManager:
     def _clean(self, broker: BrokerData, cluster_name: str) -> None:
         """Remove a broker name without addresses from one cluster and all topics, and remove topics without brokers (NS-08).
 
-        A broker name that still has an address, for example a slave's, keeps its queue data (HAZ-43).
+        A broker name that still has an address, for example a slave's, keeps its queue data (HAZ-43). They lose the permission to write if
+        only slaves are left and one of them acts as master.
         """
         if broker.broker_addrs:
+            if broker.enable_acting_master and min(broker.broker_addrs) > MASTER_ID:
+                self.wipe_write_perm(broker.broker_name)
             return
         del self.broker_addr_table[broker.broker_name]
         names = self.cluster_addr_table.get(cluster_name, set())

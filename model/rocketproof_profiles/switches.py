@@ -686,8 +686,22 @@ class Profile:
     dispatch_ends: bool = switch(
         False, since("P533", True, "not recorded: after a record whose lengths do not add up to its size, 5.3.3 continues at once")
     )
-    """The dispatcher checks for the log's end before each record, and does not start beyond it; otherwise it reads all data that it took
-    from a file, and starts at the end of a queue (REC-04)."""
+    """The dispatcher checks for the log's end before each record; otherwise it reads all data that it took from a file (REC-04)."""
+
+    keeps_first_entry: bool = switch(
+        False, since("P533", True, "not recorded: measured on 5.3.3 to 5.5.0; so have 5.0.0 to 5.2.0, by the code")
+    )
+    """A start that makes a queue with filler before its first entry leaves the queue's first offset at that entry. Otherwise it is 0, since
+    filler names a place in the log (REC-04)."""
+
+    dispatches_after_stop: str = switch(
+        "all",
+        since("P533", "later", "not recorded, tests/real/test_damaged_queues.py: so do 5.4.0 and 5.5.0"),
+        since("P520", "none", "not recorded, tests/real/test_damaged_queues.py: so do 5.0.0 to 5.1.4"),
+    )
+    """The records that a start after a clean stop dispatches again, by the end of the last record in any queue (REC-02). all: those that
+    begin there or later, as after a crash. later: those that begin later. none: no record. From 5.0 on the dispatcher then continues at the
+    log's end."""
 
     resets_lock_time: bool = switch(
         False,
@@ -793,6 +807,10 @@ class Profile:
     )
     """Routes name a topic's flag topicSynFlag; otherwise topicSysFlag (NS-06)."""
 
+    slaves_lose_write: bool = switch(False, since("P514", True, "not recorded: up to 5.1.4, by its code"))
+    """The topics that a name server reads from the slave with the smallest id lose WRITE in any case. Otherwise they lose it only if that
+    slave states that it acts as master (NS-05)."""
+
     acting_master: bool = switch(False, since("P533", True, "A-0 and every route: enableActingMaster is false"))
     """Routes state whether a slave may act as master (NS-06)."""
 
@@ -818,6 +836,14 @@ class Profile:
 
     wants_mappings: bool = switch(False, since("P500", True, "recorded: tests/data/releases"))
     """A name server cannot read a compressed registration without the number of queue mappings, as sent by 4.x (NS-02)."""
+
+    unregisters_later: bool = switch(
+        False,
+        since(
+            "P533", True, "not recorded, in 1 of 1,000 programs a route of 5.3.3 had the broker for 60 ms after the response; so has 5.0.0"
+        ),
+    )
+    """A name server answers an unregistration at once, and removes the broker afterwards. Nothing in the response shows when."""
 
     refuses_single_topic: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the name server answers 1, register broker failed")
@@ -887,6 +913,9 @@ class Profile:
     )
     """The answer to a heartbeat states that the broker knows its second form."""
 
+    tells_totals: bool = switch(False, since("P540", True, "not recorded: so does 5.5.0; 4.9.4 to 5.3.3 state nothing"))
+    """The response with the whole table of topics, or of consumer groups, states how many the table has."""
+
     reasons: dict[str, str] = field(default_factory=dict)
     base: str = ""
     """The profile that this profile refines, "" for the first."""
@@ -902,7 +931,9 @@ OF_NAME_SERVERS: Final = (
     "null_topic",
     "misspells_flag",
     "acting_master",
+    "slaves_lose_write",
     "wants_mappings",
+    "unregisters_later",
     "refuses_single_topic",
     "takes_unknown_topics",
     "forgets_by_cluster",

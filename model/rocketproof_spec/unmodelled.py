@@ -27,7 +27,7 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "is the text of a remark or a field that carries no state": (
         *("faq", "name_server_faq", "names_illegal_topic", "min_offset_remark", "short_disk_remark", "size_remark"),
-        *("tells_second_heartbeat", "tells_recall_handle", "misspells_flag", "acting_master", "topic_attributes"),
+        *("tells_second_heartbeat", "tells_totals", "tells_recall_handle", "misspells_flag", "acting_master", "topic_attributes"),
     ),
     "is about pulls, heartbeats, recalls or unknown codes, which the specification of requests does not have": (
         *("resets_far_pulls", "stops_pulls_early", "slave_rejects_pulls", "tells_more", "tells_broker_forbids"),
@@ -35,7 +35,7 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "is about requests to a name server that the specification does not have, or about slaves and flags in routes": (
         *("null_topic", "registers_flag", "wants_mappings", "registers_topics", "gives_write_permission", "compares_versions"),
-        *("moves_addresses", "leaves_by_address", "lives_in_cluster"),
+        *("moves_addresses", "leaves_by_address", "lives_in_cluster", "slaves_lose_write"),
     ),
     "decides which changes of a topic's attributes are accepted, which the checker does not judge": (
         *("attribute_names", "message_types", "refuses_mixed", "catches_malformed_attributes"),
@@ -46,8 +46,12 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
     "decides what statistics, files or queues of operation records hold": (
         *("queue_statistics", "keeps_operations", "keeps_system_queues", "wrong_length"),
     ),
+    "decides what a start does if a queue lacks entries after a clean stop, which no step of the specification causes": (
+        *("dispatches_after_stop", "keeps_first_entry"),
+    ),
     "decides when, how often or whether a response comes, or how long a broker waits": (
-        *("heeds_one_way", "notices_ends", "answers_when_changed", "repeats_batch_answer", "busy_first", "replica_wait"),
+        *("heeds_one_way", "notices_ends", "unregisters_later"),
+        *("answers_when_changed", "repeats_batch_answer", "busy_first", "replica_wait"),
     ),
 }
 """The reasons, each with its switches."""

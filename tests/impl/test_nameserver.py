@@ -82,6 +82,31 @@ def test_route_shows_acting_master_of_last_registration(profile: str, shown: lis
     assert found == shown
 
 
+@pytest.mark.behaviour("NS-05", "NS-08")
+@pytest.mark.parametrize(
+    ("profile", "acting", "perms"),
+    [
+        ("P494", "true", [None, 6, 6]),
+        ("P514", None, [None, 6, 6]),
+        ("P514", "false", [4, 6, 6]),
+        ("P533", "false", [6, 6, 6]),
+        ("P533", "true", [4, 6, 4]),
+    ],
+)
+def test_slave_that_mentions_acting_registers_topics(
+    profile: str, acting: str | None, perms: list[int | None], clock: SimulatedClock
+) -> None:
+    """The permission after the slave's registration, after the master's, and after the master has left."""
+    server = NameServer(clock, profile=PROFILES[profile])
+    table = {"topicConfigSerializeWrapper": table_to_data({"T": T, "U": TopicConfig("U", 1, 1)}, DataVersion(1)), "filterServerList": []}
+    fields = {"clusterName": "c", "brokerName": "broker-a", **({} if acting is None else {"enableActingMaster": acting})}
+    found = []
+    for code, address, id_ in ((codes.REGISTER_BROKER, B, "1"), (codes.REGISTER_BROKER, A, "0"), (codes.UNREGISTER_BROKER, A, "0")):
+        ask(server, code, table, **fields, brokerAddr=address, brokerId=id_, haServerAddr=address)
+        found.append(next((entry.perm for entry in server.topic_queue_table.get("T", ())), None))
+    assert found == perms
+
+
 @pytest.mark.parametrize(
     ("profile", "checksum", "code"),
     [("P494", "0", 0), ("P494", "1", 1), ("P533", "1", 1), ("P494", "own", 0), ("P420", "1", 0)],

@@ -71,6 +71,15 @@ def test_deletion_that_keeps_offsets_recreates_the_group_in_550(profile: str, of
         assert ("g" in at.broker.groups.table) is there
 
 
+@pytest.mark.parametrize("profile", ["P533", "P540", "P550"])
+def test_whole_tables_come_with_their_size_since_540(profile: str) -> None:
+    at = Stand(profile)
+    at.ask(plain("topic", topic="A"))
+    topics, groups = (at.ask(plain(name)).ext_fields or {} for name in ("topics", "groups"))
+    expected = [] if profile == "P533" else [str(len(at.broker.topics.table)), str(len(at.broker.groups.table))]
+    assert [*topics.values(), *groups.values()] == expected
+
+
 def test_profile_refines_its_predecessor() -> None:
     assert lineage("P540") == ("P540", "P533", "P494", "P49", "P45", "P40")
     assert set(P540.reasons) == {
@@ -83,6 +92,7 @@ def test_profile_refines_its_predecessor() -> None:
         "commit_keeps_place",
         "recalls_by_topic",
         "message_types",
+        "tells_totals",
     }
     back = {name: getattr(P533, name) for name in P540.reasons}
     assert replace(P540, **back, name="P533", about=P533.about, base=P533.base, reasons=P533.reasons) == P533

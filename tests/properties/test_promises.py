@@ -18,7 +18,7 @@ from nonempty import nonempty
 from rocketproof_model.columns import compile_columns
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.releases import LINES
-from rocketproof_properties.catalogue.conditions import ANYTHING, STOPPED, TIMED
+from rocketproof_properties.catalogue.conditions import ANYTHING, KEPT_OFFSETS, STOPPED, TIMED
 from rocketproof_properties.catalogue.facts import Facts
 from rocketproof_properties.catalogue.history import History, WaitedProducer
 from rocketproof_properties.catalogue.promises.broken import breaches, known_breach, line_number
@@ -532,6 +532,16 @@ def test_a_history_keeps_and_another_breaks_the_claim_of_a_promise(id_: str) -> 
     assert claim.check(broken) is not None
 
 
+@pytest.mark.parametrize(("op", "group", "broken"), [("pull", "g", False), ("leave", "g", False), ("pull", "h", True)])
+def test_deleted_group_may_be_looked_up_and_created_again(op: str, group: str, broken: bool) -> None:
+    maker = HistoryMaker()
+    maker.ask("delete_group", {"groupName": "g"})
+    maker.ask(op, {"consumerGroup": group, "topic": "A"}, TOPIC_NOT_EXIST)
+    maker.states["groups"] = {"groups": {"g": {"groupName": "g"}}}
+    own = BY_ID["PRO-35"].own
+    assert own is not None and (own.check(maker.history()) is not None) is broken
+
+
 def test_other_referred_claims_have_programs() -> None:
     others = {id_ for promise in promises() for id_ in promise.refers if id_ in {c.id for c in HISTORY_CLAIMS}} - REFERRED.keys()
     assert set(nonempty(others)) <= {case.claim for case in HISTORY_CASES}
@@ -542,7 +552,7 @@ def test_documented_violations_name_what_exists() -> None:
         assert entry.promise in BY_ID
         assert entry.lines
         assert entry.bug == "" or entry.bug in {bug.id for bug in bugs()}
-        assert entry.condition in {ANYTHING, STOPPED, TIMED, *(case.condition for case in HISTORY_CASES)}
+        assert entry.condition in {ANYTHING, KEPT_OFFSETS, STOPPED, TIMED, *(case.condition for case in HISTORY_CASES)}
         assert Program(0, "", entry.program).steps
         for step in entry.program:
             arguments(step)

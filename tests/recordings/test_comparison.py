@@ -38,6 +38,11 @@ def test_shared_queue_compares_only_number_of_values() -> None:
     assert fields(RunComparison("4.9.4"), {"queueOffset": "3"}, {}, "queueOffset")
 
 
+@pytest.mark.parametrize(("found", "same"), [({"totalTopicNum": "9"}, True), ({"totalTopicNum": "x"}, False), ({}, False)])
+def test_total_of_all_topics_is_any_number(found: dict[str, str], same: bool) -> None:
+    assert (not fields(RunComparison("5.5.0"), {"totalTopicNum": "70"}, found)) is same
+
+
 def test_generated_ids_match_singly_and_in_lists() -> None:
     assert masks.made_up(f"{MADE_UP},{OTHER}", f"{OTHER},{MADE_UP}") and not masks.made_up(f"{MADE_UP},mine")
     for version, same in (("5.3.3", True), ("4.9.4", False)):

@@ -398,3 +398,9 @@ def test_only_messages_that_take_an_offset_are_delayed(sys_flag: str, code: int)
     for answered, verdict in ((code, "ok"), (1 - code, "illegal")):
         story = Story().send(0, 0, sysFlag=sys_flag, properties="DELAY\x013\x02").back(answered, originTopic="A")
         assert story.judged("P500").verdict == verdict
+
+
+@pytest.mark.behaviour("BACK-12")
+@pytest.mark.parametrize(("without", "verdict"), [("", "ok"), ("originTopic", "illegal")])
+def test_dead_letter_needs_an_original_topic_that_may_be_empty(without: str, verdict: str) -> None:
+    assert Story().send(0, 0).back(0, without=without, originTopic="", delayLevel="-1").judged("P533").verdict == verdict

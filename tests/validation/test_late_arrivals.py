@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from performing import judge_file, performed
 
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.judging.reference import differences
 from rocketproof_properties.programs.program import Step
 
 PROFILE = "P494"
@@ -56,3 +59,10 @@ def test_other_programs_deletion_removes_the_queue_of_a_late_message(
         assert [str(finding) for finding in judge_file(path, PROFILE, ("reference",)).findings] == []
     monkeypatch.setattr(MessageStore, "clean_unused_topics", lambda self, topics: None)
     assert judge_file(path, PROFILE, ("reference",)).findings, "no deletion explains it"
+
+
+def test_moments_are_close_until_the_queues_are_read() -> None:
+    """A busy machine answered the queries after a program in 7 s; one of two delayed messages was there when the queues were read."""
+    queues = SimpleNamespace(op="queues", time=2_191_000_000)
+    history: Any = SimpleNamespace(millis=9175, exchanges=[SimpleNamespace(sent_millis=1319)], reports=[queues])
+    assert [each for each in differences._moments(history) if 1670 < each < 2319]

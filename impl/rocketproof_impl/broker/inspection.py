@@ -84,6 +84,7 @@ class InspectionProcessor:
         """Return the whole table with its version, as a registration contains it."""
         topics = self._broker.topics
         response.body = encode_json(table_to_data(topics.table, topics.data_version))
+        self._tell_total("totalTopicNum", len(topics.table), response)
 
     async def _get_all_offsets(self, _: Command, response: Command) -> None:
         """Return the offsets of all groups, for a slave."""
@@ -96,6 +97,12 @@ class InspectionProcessor:
     async def _get_all_groups(self, _: Command, response: Command) -> None:
         """Return the whole table of consumer groups with its version."""
         response.body = encode_json(self._broker.groups.data())
+        self._tell_total("totalGroupNum", len(self._broker.groups.table), response)
+
+    def _tell_total(self, name: str, total: int, response: Command) -> None:
+        """State the size of the whole table in profiles whose brokers can also return a part of it."""
+        if self._broker.profile.tells_totals:
+            response.ext_fields = {name: str(total)}
 
     async def _get_broker_config(self, _: Command, response: Command) -> None:
         """Return lines of `name=value`, and the version of the settings changed at run time."""

@@ -130,9 +130,12 @@ class ConsumeQueue:
             else:
                 return
 
-    def correct_min_offset(self, min_phy_offset: int) -> None:
-        """Begin at the first entry of the first file whose record is still in the log."""
+    def correct_min_offset(self, min_phy_offset: int, *, keeps: bool) -> None:
+        """Begin at the first entry of the first file whose record is still in the log. `keeps`: remain at an entry that has one."""
         if not self.files.files:
+            return
+        current = self.entry(self.min_offset) if keeps else None
+        if current is not None and current.physical_offset >= min_phy_offset:
             return
         first = self.files.files[0]
         for position, entry in _entries(first):

@@ -477,8 +477,8 @@ class MessageStore:
             self.queues.load(self._profile.wrong_length)
             self.checkpoint.load()
             self.index.load(clean=clean)
-            redispatch = None if clean else self._redispatch
-            recover(self.commit_log, self.queues, self.checkpoint, redispatch, index_safe=self._settings.message_index_safe)
+            safe, later = self._settings.message_index_safe, self._profile.dispatches_after_stop == "later"
+            recover(self.commit_log, self.queues, self.checkpoint, self._redispatch, clean=clean, later=later, index_safe=safe)
             self._recover_topic_queue_table()
             if not self.schedule.load():
                 return False
@@ -503,19 +503,18 @@ class MessageStore:
             self.dispatch()
 
     def _first_dispatched(self) -> int:
-        """Return where dispatch begins after a start: at the largest end of a record in any queue.
+        """Return where dispatch begins after a start: at the largest end of a record in any queue, or in later releases at the log's end.
 
         A queue that contains only filler before its first entry claims an end at the largest int (HAZ-52).
         """
-        known = max(0, self.queues.max_physical_offset)
-        return min(known, self.max_phy_offset) if self._profile.dispatch_ends else known
+        return max(0, self.queues.max_physical_offset) if self._profile.dispatches_after_stop == "all" else self.max_phy_offset
 
     def _recover_topic_queue_table(self) -> None:
         """Set each queue's next offset to its length (REC-03), and its first offset by the log's start."""
         table = {}
         for (topic, queue_id), queue in self.queues.queues.items():
             table[f"{topic}-{queue_id}"] = queue.max_offset
-            queue.correct_min_offset(self.commit_log.files.min_offset)
+            queue.correct_min_offset(self.commit_log.files.min_offset, keeps=self._profile.keeps_first_entry)
         self.commit_log.topic_queue_table = table
 
     def start(self) -> None:

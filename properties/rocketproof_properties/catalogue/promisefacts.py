@@ -357,14 +357,8 @@ class PromiseFacts:
                 continue
             deleted, entry = last.op == deletes, table.get(name)
             after = [each for each in self.requests if (each.end is None or each.end > last.seq) and each is not last]
-            if deleted and any(each.op in _CREATING and each.op != "update_group" and each.broker != "name server" for each in after):
-                continue  # such a request may have made the entry again
-            if (
-                deleted
-                and updates == "update_group"
-                and any(each.fields.get("consumerGroup") == name for each in after if each.op == "pull")
-            ):
-                continue  # a broker looks up the group of a pull, and creates it (DLQ-02)
+            if deleted and any(_may_create(each, updates, name) for each in after):
+                continue
             wanted = {} if deleted else _wanted(last)
             if wanted is None:
                 continue
@@ -764,6 +758,13 @@ class PromiseFacts:
 
     def _entries(self, broker: str, topic: str, queue: int) -> list[QueueEntry | None] | None:
         return self.history.entries.get(broker, {}).get((topic, queue))
+
+
+def _may_create(request: Exchange, updates: str, name: str) -> bool:
+    """Whether a request may have made the entry of a deleted topic or group again. Brokers create groups when they look them up."""
+    if updates == "update_group" and request.op in ("pull", "leave") and request.fields.get("consumerGroup") == name:
+        return True
+    return request.op in _CREATING and request.op != "update_group" and request.broker != "name server"
 
 
 def _arrival(request: BrokerRequest, waiting: StoredRecord, copies: Sequence[StoredRecord], delay: int, overdue: int, slack: int) -> Row:

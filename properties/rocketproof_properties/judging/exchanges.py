@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from rocketproof_impl.store.timers import TIMES
-from rocketproof_profiles import PROFILES
+from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.flags import READ
 from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
@@ -16,6 +16,7 @@ from rocketproof_protocol.properties import RETRY_TOPIC
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_spec.bounds import is_given_up
 from rocketproof_traces.checker.left_out import BUSY
+from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..brokers.runs.claimhistory import ClaimHistories, claim_histories
@@ -139,9 +140,15 @@ def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histo
         conditions_met.discard(about.GIVEN_UP)  # the record that a send-back stored cannot be read
     if any(name == "register" for name, _ in parsed.program.steps):
         conditions_met.add(about.REGISTERED)
+    if any(each.op == "delete_group" and not _cleans_offsets(each, PROFILES[profile]) for each in parsed.exchanges):
+        conditions_met.add(about.KEPT_OFFSETS)
     if _moves(parsed.program.steps):
         conditions_met.add(about.MOVED)
     return frozenset(conditions_met)
+
+
+def _cleans_offsets(deletion: Exchange, profile: Profile) -> bool:
+    return java_boolean(deletion.fields.get(profile.clean_offsets or ""))
 
 
 def _moves(steps: Sequence[Step]) -> bool:

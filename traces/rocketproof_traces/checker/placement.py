@@ -199,7 +199,7 @@ def possible_placements(exchange: Exchange, profile: Profile, cluster: str, *, s
 
 def send_back_placement(exchange: Exchange) -> Values:
     """Return the facts of a send-back that do not depend on the message it names."""
-    level, named = exchange.number("delayLevel"), bool(exchange.fields.get("originTopic"))
+    level, named = exchange.number("delayLevel"), "originTopic" in exchange.fields
     topic = RETRY_PREFIX + str(exchange.fields.get("group", ""))
     return {**requested_limit(exchange), "step": "back", "back": True, "level": level, "fitting": named, **_topics(topic)}
 

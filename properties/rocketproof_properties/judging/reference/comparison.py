@@ -131,7 +131,9 @@ class RunComparison:
         return name in counted or (name == "msgId" and self.drift is None)
 
     def _same(self, name: str, before: str | None, after: str | None) -> bool:
-        if (masks.varies(name, self.version) and masks.made_up(before, after)) or masks.same_time(name, before, after, self.apart):
+        if masks.varies(name, self.version) and masks.made_up(before, after):
+            return True
+        if masks.same_total(name, before, after) or masks.same_time(name, before, after, self.apart):
             return True
         return (before if name != "msgId" or before is None else self._moved(before)) == after
 

@@ -1,8 +1,9 @@
 """Compare a target with the reference implementation over all possible orders and moments of a program.
 
 One-way requests may be served later than the requests after them, and delayed messages may have been delivered before the queues were read.
-If one such order and moment explains everything, there is no difference. A name server may notice a closed connection late. A difference
-that this explains is by chance: it is a finding only if it recurs in every repetition of the program.
+If one such order and moment explains everything, there is no difference. A name server may notice a closed connection late. With
+`unregisters_later` it may also remove an unregistered broker late. A difference that this explains is by chance. It is a finding only if it
+recurs in every repetition of the program.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rocketproof_traces.common.outcomes import JudgingOutcome, decisive
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from .comparison import ENTRY, FieldDifference
 from .following import DELAY_STEP
-from .orders import Item, at_once, by_sending_time, late_closes, newer_backups, orders, others_deletions
+from .orders import Item, at_once, by_sending_time, late_closes, late_unregistrations, newer_backups, orders, others_deletions
 from .program import ReferenceReplay
 from .readback import NEXT_OFFSET
 
@@ -64,7 +65,9 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
     remaining = decisive(itertools.chain([in_recorded_order], compared), outcome=_outcome, progress=lambda _: 0)
     if remaining == []:
         return []
-    late_orders = itertools.product(late_closes(history), (False, True))
+    late_orders = [*itertools.product(late_closes(history), (False, True))]
+    if profile.unregisters_later:
+        late_orders += [(items, False) for items in late_unregistrations(history)]
     if any(not list(ReferenceReplay(history, profile, items, last=last).compare()) for items, last in late_orders):
         return [replace(each, by_chance=True) for each in differing if each.seq >= 0]
     if remaining:
@@ -122,12 +125,16 @@ def _is_open(history: ParsedHistory) -> bool:
 
 def _moments(history: ParsedHistory) -> list[int]:
     """Return the moments (ms) at which the queues may have been read, for a run so slow that delayed messages may have been delivered
-    meanwhile."""
+    meanwhile. On a busy machine the other queries after the program take much longer than reading the queues."""
     if history.millis < _SHORTEST_DELAY:
         return []
     first = max((exchange.sent_millis for exchange in history.exchanges), default=0)
-    step = max(DELAY_STEP, (history.millis - first) // _MOST_MOMENTS)
-    return [*range(first, history.millis, step), history.millis]
+    read = max((event.time or 0 for event in history.reports if event.op == "queues"), default=0) // 1_000_000
+    return [*_spread(first, read), *_spread(first, history.millis), history.millis]
+
+
+def _spread(first: int, last: int) -> range:
+    return range(first, last, max(DELAY_STEP, (last - first) // _MOST_MOMENTS))
 
 
 def _is_less(difference: FieldDifference, topics: Collection[str]) -> bool:

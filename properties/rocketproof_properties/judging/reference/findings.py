@@ -9,8 +9,6 @@ from rocketproof_profiles import PROFILES
 from ...brokers.runs.parsed import ParsedHistory
 from ...brokers.runs.transport import numbered
 from ...catalogue.conditions import UNREAD
-from ...catalogue.promises.broken import line_number
-from ...programs.corruption import QUEUE, damaged_file
 from ..exchanges import ProgramExchanges
 from ..verdicts import JudgeResult, ProgramFinding
 from .comparison import FieldDifference
@@ -33,10 +31,6 @@ def judge_reference(program: ProgramExchanges) -> JudgeResult:
         # It is chance how many records the broker dispatches before it reaches a record that cannot be read. A start ends the log there.
         first = min((event.seq for event in history.recorded.others if event.type == "crash"), default=len(history.events))
         differing = [each for each in differing if 0 <= each.seq < first and not _depends_on_dispatch(each, history)]
-    damaged = [event.seq for event in history.recorded.others if damaged_file(event.value) == QUEUE]
-    if damaged and line_number(program.profile) >= line_number("P500"):
-        # Real 5.3.3 does not dispatch a record again whose entry was damaged, if another queue has one. The implementation does, as 4.9.4.
-        differing = [each for each in differing if 0 <= each.seq < damaged[0]]
     rules_held = frozenset[str]()
     if not differing and not program.in_doubt:
         rules_held = deciding_alone(history, {record.topic for log in program.stored.whole.logs.values() for record in log.records})

@@ -31,6 +31,7 @@ class How(Enum):
     SECOND = "the broker's clock, in whole seconds: both are, and no further apart than the run lasted"
     MOMENT = "the broker's clock, in ms: both are times, and no further apart than the run lasted"
     HANDLE = "a topic, a broker, the second of a timer, and an id: each part is compared as what it is"
+    TOTAL = "the number of all topics or groups, those of other programs and of the release itself included: both are numbers"
     STORED = "when the target stored a record: compared with that record's own time"
 
 
@@ -56,6 +57,8 @@ FIELDS: Final[Mapping[str, How]] = {
     "timestamp": How.STORED,
     "indexLastUpdateTimestamp": How.STORED,
     "indexLastUpdatePhyoffset": How.STORED,
+    "totalTopicNum": How.TOTAL,
+    "totalGroupNum": How.TOTAL,
     # name servers and heartbeats
     "masterAddr": How.SAME,
     "haServerAddr": How.SAME,
@@ -168,6 +171,11 @@ def same_remark(recorded: str | None, found: str | None) -> bool:
 def varies(name: str, version: str) -> bool:
     """Whether a broker of this version generates a new value for a response field or property each time if the sender gave none."""
     return version.startswith("5.") and how(name) is How.MADE_UP
+
+
+def same_total(name: str, recorded: str | None, found: str | None) -> bool:
+    """Whether two values are totals, whose numbers two runs need not share."""
+    return how(name) is How.TOTAL and all(value is not None and _MILLIS.fullmatch(value) for value in (recorded, found))
 
 
 def same_time(name: str, recorded: str | None, found: str | None, apart: int | None = None) -> bool:

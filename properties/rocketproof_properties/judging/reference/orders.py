@@ -23,6 +23,7 @@ from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...programs.corruption import TABLES, damaged_file
+from ...programs.parts import NAME_SERVER
 from ...programs.settings import ALONE
 
 ADMINISTRATIVE: Final = frozenset({"update_topic", "delete_topic", "update_group", "delete_group", "commit"})
@@ -34,6 +35,10 @@ _MOST_AT_ONCE: Final = 4
 _MOST_ORDERS: Final = 24
 _MOST_CLOSES: Final = 27
 """Orders of closed connections that are tried: all orders of up to three."""
+_MOST_LATER: Final = 8
+"""Requests to a name server that are tried as served before an unregistration has its effect, the next ones."""
+_MOST_UNREGISTRATIONS: Final = 81
+"""Orders of late unregistrations that are tried: all orders of up to two."""
 _MOST_DELETIONS: Final = 8
 """Moments of another program's deletion that are tried, the last ones while a topic is in no table."""
 
@@ -168,17 +173,32 @@ def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
         yield items
 
 
+def late_unregistrations(history: ParsedHistory) -> Iterator[Sequence[Item]]:
+    """Yield orders in which a name server removes brokers only after requests that followed the response to their unregistration."""
+    asked = [item for item in history.exchanges if item.broker == NAME_SERVER]
+    left = [item for item in asked if _has_code(item, codes.UNREGISTER_BROKER) and item.code == codes.SUCCESS]
+    followers = [(item, *asked[asked.index(item) + 1 :][:_MOST_LATER]) for item in left]
+    for chosen in itertools.islice(itertools.product(*followers), 1, _MOST_UNREGISTRATIONS):
+        items = list[Item](history.items)
+        for item, follower in zip(left, chosen, strict=True):
+            if item is not follower:
+                items.remove(item)
+                items.insert(items.index(follower) + 1, item)
+        yield items
+
+
 def _next_registration(history: ParsedHistory, at: int) -> Exchange | None:
     """Return the first registration over the broker's next connection after the connection that this item closes."""
     closed = history.items[at]
     if not isinstance(closed, Event) or closed.op != "disconnect":
         return None
     line, later = closed.value["address"], history.items[at + 1 :]
-    return next((item for item in later if isinstance(item, Exchange) and item.request.get("line") == line and _registers(item)), None)
+    registers = (item for item in later if isinstance(item, Exchange) and _has_code(item, codes.REGISTER_BROKER))
+    return next((item for item in registers if item.request.get("line") == line), None)
 
 
-def _registers(exchange: Exchange) -> bool:
-    return whole_number(exchange.request["code"]) == codes.REGISTER_BROKER
+def _has_code(exchange: Exchange, code: int) -> bool:
+    return whole_number(exchange.request["code"]) == code
 
 
 def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Exchange | Event]]:

@@ -27,6 +27,7 @@ from rocketproof_protocol.numbers import java_long
 from ..common.errors import TraceError
 from ..stored.paths import absolute
 from .failures import one_line
+from .spread import context_of
 from .tables import commitlog, consumequeue, histories, index, topics
 from .tables.clauses import Clause, Clauses, Operator
 from .tables.filters import clauses_of, comparable, is_implied
@@ -231,7 +232,18 @@ def clause_of(filter_: api.Filter, table: StoreTable) -> Clause | None:
 
 def register(spark: SparkSession) -> None:
     """Make the formats known to a session. Its plans show the filters that readers apply."""
+    remote = context_of(spark) is None
     for source in SOURCES:
-        spark.dataSource.register(source)
+        spark.dataSource.register(sent_by_value(source) if remote else source)
     if spark.conf.get(PUSHDOWN, "false") != "true":
         spark.conf.set(PUSHDOWN, "true")
+
+
+def sent_by_value(source: type[StoreSource]) -> type[api.DataSource]:
+    """Return a class that stands for a source on a Spark Connect server."""
+    from pyspark import cloudpickle
+
+    from . import remote
+
+    cloudpickle.register_pickle_by_value(remote)
+    return type(source.__name__, (remote.RemoteSource,), {"table": source.name(), "__module__": remote.__name__})

@@ -22,7 +22,7 @@ class RemoteSource(DataSource):
     def name(cls) -> str:
         return cls.table
 
-    def schema(self) -> StructType:
+    def schema(self) -> StructType | str:
         return self._source().schema()
 
     def reader(self, schema: StructType) -> DataSourceReader:

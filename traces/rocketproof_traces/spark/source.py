@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import datasource as api
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
@@ -245,5 +245,6 @@ def sent_by_value(source: type[StoreSource]) -> type[api.DataSource]:
 
     from . import remote
 
-    cloudpickle.register_pickle_by_value(remote)
+    pickler: Any = cloudpickle  # it has no types
+    pickler.register_pickle_by_value(remote)
     return type(source.__name__, (remote.RemoteSource,), {"table": source.name(), "__module__": remote.__name__})

@@ -29,7 +29,10 @@ class RemoteSource(DataSource):
         return self._source().reader(schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return self._source().streamReader(schema)
+        try:
+            return self._source().streamReader(schema)
+        except RuntimeError as error:
+            return MissingSource(str(error))
 
     def _source(self) -> DataSource:
         """Return the source that this one stands for. Raises RuntimeError if this Python lacks rocketproof."""
@@ -41,3 +44,17 @@ class RemoteSource(DataSource):
             raise RuntimeError(f"{missing}; install it there: a stream is planned without the code that a client sends") from None
         (source,) = [each for each in SOURCES if each.name() == self.table]
         return source(self.options)
+
+
+class MissingSource(DataSourceStreamReader):
+    """A stream that this Python cannot read. Spark reports an error of a reader's methods, but not of its creation."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+
+    def initialOffset(self) -> dict[str, str]:
+        raise RuntimeError(self.problem)
+
+    def latestOffset(self, start: dict[str, str], limit: object) -> dict[str, str]:
+        del start, limit
+        return self.initialOffset()

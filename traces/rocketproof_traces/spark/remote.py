@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 
@@ -58,3 +59,7 @@ class MissingSource(DataSourceStreamReader):
     def latestOffset(self, start: dict[str, str], limit: object) -> dict[str, str]:
         del start, limit
         return self.initialOffset()
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:
+        del partition
+        raise RuntimeError(self.problem)

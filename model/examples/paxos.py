@@ -48,7 +48,7 @@ def model(acceptors: int = 3, ballots: int = 2, values: int = 2) -> Model:
         a.add(proposals, (b, v))
 
     @m.action(s=Acceptor, p=proposals)
-    def phase_2b(a: Body, s: Expr, p: Expr) -> None:
+    def phase_2b(a: Body, s: Expr, p: tuple[Expr, Expr]) -> None:
         """An acceptor votes for a proposal, unless it has promised a higher ballot."""
         a.guard("kept", promised[s].is_none | (promised[s].get <= p[0]), "it has promised no higher ballot")
         a.set(promised[s], p[0])

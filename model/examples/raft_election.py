@@ -36,7 +36,7 @@ def model(servers: int = 3, terms: int = 2) -> Model:
         a.set(voted[s], None)
 
     @m.action(s=Server, r=requests)
-    def grant(a: Body, s: Expr, r: Expr) -> None:
+    def grant(a: Body, s: Expr, r: tuple[Expr, Expr]) -> None:
         """A server votes for a candidate of its term, if it has voted for nobody else."""
         a.guard("same term", r[1] == term[s], "the request is of its term")
         a.guard("free", voted[s].is_none | (voted[s] == r[0]), "it has voted for nobody else")
@@ -44,7 +44,7 @@ def model(servers: int = 3, terms: int = 2) -> Model:
         a.add(votes, (s, *r))
 
     @m.action(s=Server, v=votes)
-    def count_vote(a: Body, s: Expr, v: Expr) -> None:
+    def count_vote(a: Body, s: Expr, v: tuple[Expr, Expr, Expr]) -> None:
         """A candidate counts a vote of its term."""
         a.guard("for it", (v[1] == s) & (v[2] == term[s]) & (role[s] == "candidate"), "the vote is for it, in its term")
         a.add(granted[s], v[0])

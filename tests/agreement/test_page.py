@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import pytest
@@ -19,8 +19,10 @@ from test_tla import COUNTS, instance
 from nonempty import nonempty
 from proportion import few, in_proportion
 from rocketproof_model import Bool, Instance, Int, Maybe, Model, SeqOf, SetOf, java_abs, wrap32
+from rocketproof_model.interpreter import State
 from rocketproof_model.language import Model as LanguageModel
 from rocketproof_model.language import show, walk
+from rocketproof_profiles import PROFILES
 from rocketproof_spec import NAMES
 from rocketproof_traces.witness.reached import reached
 
@@ -33,7 +35,10 @@ KINDS = {
     "sifted": sifted_models,
     "fair": fair_models,
 }
-SMALL, FIRST = 3000, 300  # every state of scopes with at most SMALL states is compared, of larger ones the FIRST
+MAIN = ("P49", "P494", "P533")
+"""Every state of a small scope is compared under these profiles. Under the other profiles a sample is."""
+SMALL = 20_000  # states of a small scope
+SAMPLE, FEW = 300, 20  # states of a larger scope, and of a scope under another profile
 WORDS = re.findall(
     r"\S+", "0 1 2 True None ( ) [ ] { } , == != < in not ~ & | + - * % .get .is_none .size ' if else rem( after( some( sum("
 )
@@ -89,18 +94,52 @@ def _agree(page: Page, strategy: SearchStrategy[Case], seed: int, examples: int)
     agree()
 
 
-@pytest.mark.parametrize(("name", "scope"), few([("specification", name) for name in NAMES] + list(COUNTS), 4))
-def test_page_agrees_about_first_states(name: str, scope: str, page: Page) -> None:
-    made = instance(name, scope)
+def _turns() -> list[tuple[str, str, str]]:
+    """Return all scopes. Those of the specification take turns at the profiles, so that a sample has each of them."""
+    return [("specification", scope, MAIN[turn % len(MAIN)]) for turn, scope in enumerate(NAMES)] + [(*one, "") for one in COUNTS]
+
+
+@pytest.mark.parametrize(("name", "scope", "profile"), few(_turns(), 4))
+def test_page_agrees_about_first_states(name: str, scope: str, profile: str, page: Page) -> None:
+    made = instance(name, scope, profile)
     same_model(page, made, reachable(made, STATES if name != "specification" else 6), 1)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("name", "scope"), [("specification", name) for name in NAMES] + list(COUNTS))
-def test_page_agrees_about_every_state_of_small_scopes(name: str, scope: str, page: Page) -> None:
+@pytest.mark.parametrize(("name", "scope"), COUNTS)
+def test_page_agrees_about_every_state_of_gallery(name: str, scope: str, page: Page) -> None:
     made = instance(name, scope)
-    states = reached(made, SMALL + 1).states
-    states = states if len(states) <= SMALL else states[:FIRST]
+    states = reached(made, COUNTS[name, scope][1]).states
+    assert len(states) == COUNTS[name, scope][1]
+    _same_in(page, made, states)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("scope", NAMES)
+def test_page_agrees_about_every_state_of_small_scopes(scope: str, page: Page) -> None:
+    for made in _different(scope, MAIN):
+        found = reached(made, SMALL)
+        _same_in(page, made, found.states if found.complete else _spread(found.states, SAMPLE))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("scope", NAMES)
+def test_page_agrees_under_every_profile(scope: str, page: Page) -> None:
+    for made in _different(scope, PROFILES):
+        _same_in(page, made, _spread(reached(made, SAMPLE).states, FEW))
+
+
+def _different(scope: str, profiles: Iterable[str]) -> Iterator[Instance]:
+    """Yield a scope under each profile. Profiles whose models have the same constants are compared once."""
+    models = (instance("specification", scope, profile) for profile in profiles)
+    yield from {tuple(sorted(made.constants.items())): made for made in models}.values()
+
+
+def _spread(states: Sequence[State], most: int) -> Sequence[State]:
+    return states[:: -(-len(states) // most)]
+
+
+def _same_in(page: Page, made: Instance, states: Sequence[State]) -> None:
     for at in nonempty(range(0, len(states), 100)):
         same_states(page, made, claims(made)[0], states[at : at + 100], rows=False)
 

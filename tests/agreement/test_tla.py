@@ -67,9 +67,10 @@ COUNTS = {
 }
 
 
-def instance(name: str, scope: str) -> Instance:
+def instance(name: str, scope: str, profile: str = "P49") -> Instance:
+    """Return a scope of an example model, or of the specification under a profile."""
     if name == "specification":
-        return choose(None, scope, "P49").subject().instance
+        return choose(None, scope, profile).subject().instance
     return load(str(EXAMPLES / f"{name}.py"), scope).instance
 
 

@@ -65,7 +65,7 @@ def refused(bare: Bare, folder: Path, python: str, *more: str) -> str:
 
 def test_missing_python_is_one_line(bare: Bare, tmp_path: Path) -> None:
     said = refused(bare, tmp_path, "/opt/nowhere/python")
-    assert said.startswith("Spark's workers: have no Python at /opt/nowhere/python; set PYSPARK_PYTHON to a Python 3.")
+    assert said.startswith("rocketproof: Spark's workers: have no Python at /opt/nowhere/python; set PYSPARK_PYTHON to a Python 3.")
 
 
 def test_other_python_version_is_one_line(bare: Bare, tmp_path: Path) -> None:

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 from many_histories import history, write
+from pyspark import cloudpickle
 from standalone import HOME, WAIT, bare_process, bare_python, command, free_port, process, wait_for, without_import_path
 from written_store import Sent, write_store
 
 from rocketproof_traces.spark import gateway
 from rocketproof_traces.spark.java import find_java
+from rocketproof_traces.spark.source import CommitLogSource, sent_by_value
 
 LACKS_IT = importlib.util.find_spec("grpc_status") is None and os.environ.get("ROCKETPROOF_REAL") != "required"
 pytestmark = pytest.mark.skipif(LACKS_IT, reason="needs pyspark[connect]")
@@ -141,7 +143,21 @@ def test_stream_needs_rocketproof_on_server(remote: str, tmp_path: Path) -> None
     """Spark plans a stream without the archives that the client sent. If that changes, the page is wrong."""
     write_store(tmp_path / "store", [Sent("orders")], 1 << 12)
     done = stream(remote, tmp_path / "store", tmp_path)
-    assert done.returncode == 1 and "No module named 'rocketproof_traces'" in done.stderr
+    assert done.returncode == 1
+    assert "cannot import rocketproof" in done.stderr and "install it there" in done.stderr
+    assert "create_data_source.py" not in done.stderr  # the server's traceback
+
+
+def test_sent_source_names_what_python_lacks(tmp_path: Path) -> None:
+    """A Python without rocketproof reads the class that a client sends, and reports in one line what is missing."""
+    sent = tmp_path / "sent"
+    sent.write_bytes(cloudpickle.dumps(sent_by_value(CommitLogSource)))
+    load = f"import pickle; pickle.load(open({str(sent)!r}, 'rb'))(dict()).schema()"
+    python = bare_python(tmp_path / "python")
+    given = [str(python), "-c", load]
+    done = subprocess.run(given, cwd=tmp_path, env=without_import_path(), capture_output=True, text=True, check=False, timeout=WAIT)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("RuntimeError")]
+    assert "rocketmq-commitlog: the Spark Connect server's Python" in line and "install it there" in line
 
 
 @pytest.mark.parametrize(

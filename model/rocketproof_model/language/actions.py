@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ..errors import ModelError, caller
-from .expr import Compound, Expr, coerce, const
+from .expr import Compound, Condition, Expr, Value, coerce, const
 from .operations import all_of, any_of, set_where
 from .quantifiers import Members
 from .records import MaybeValue, Row, ite, parts_in
@@ -183,7 +183,7 @@ class Body:
         """Declare the part whose message the action takes."""
         self._part("source", part)
 
-    def says(self, template: str, **terms: Any) -> None:
+    def says(self, template: str, **terms: Expr) -> None:
         """Declare the sentence of a step: names in braces stand for parameters, for `by`, `to` and `from`, and for these terms.
 
         Example: `a.says("{by} creates {topic} with {queues:queue}", topic=row.topic, queues=row.read)`. `StepSentence` has the forms.
@@ -198,15 +198,15 @@ class Body:
             raise ModelError(f"'{part}' is not who acts in {self._action}", "give a part's name or an element of an index")
         self.parts[role] = part
 
-    def guard(self, name: str, condition: Any, sentence: str = "") -> None:
+    def guard(self, name: str, condition: Condition, sentence: str = "") -> None:
         """Add a condition of the described system; `sentence` states the situation in which it holds."""
         self._add(name, condition, sentence, False)
 
-    def bound(self, name: str, condition: Any, sentence: str = "") -> None:
+    def bound(self, name: str, condition: Condition, sentence: str = "") -> None:
         """Add a condition that only keeps the scope finite."""
         self._add(name, condition, sentence, True)
 
-    def _add(self, name: str, condition: Any, sentence: str, bound: bool) -> None:
+    def _add(self, name: str, condition: Condition, sentence: str, bound: bool) -> None:
         where = f"guard {name!r} of action {self._action}"
         if not isinstance(sentence, str) or not sentence.strip():
             raise ModelError(f"{where} has no sentence", "say in words what is the case when it holds")
@@ -216,16 +216,16 @@ class Body:
             raise ModelError(f"{where} is declared twice", "give each guard of an action its own name")
         self.guards.append(Guard(name, coerce(condition, Bool), sentence, bound, caller()))
 
-    def set(self, target: Any, value: Any, when: Any = True) -> None:
+    def set(self, target: Expr | Compound, value: Value, when: Condition = True) -> None:
         """Assign the value, computed in the state before, to a variable, an element, a row, a set, a bag or a sequence.
 
         If `when` does not hold, nothing is written, and neither the target's indices nor the value are evaluated. A set or bag may be given
         as a function that maps each possible member to its membership or count.
         """
         if isinstance(target, Row):
-            target.match(value)
+            row = target.match(value)
             for name, column in target.fields.items():
-                self.set(column, value.fields[name], when)
+                self.set(column, row.fields[name], when)
             return
         if isinstance(target, MaybeValue):
             for part, becomes in zip(target.parts, parts_in(target.shape, value), strict=True):
@@ -253,7 +253,7 @@ class Body:
                 raise ModelError(f"{target} is written twice in {self._action}: {always} at {update.place}, and here", remedy)
         self.updates.append(Assignment(target, new, caller(), when=condition))
 
-    def update(self, row: Any, /, when: Any = True, **fields: Any) -> None:
+    def update(self, row: object, /, when: Condition = True, **fields: Value) -> None:
         """Assign some fields of a row, or variables that are attributes of one object, at the same time.
 
         Examples: `a.update(job[p], step="answered", answer="SUCCESS")`, `a.update(self, up=False, crashes=self.crashes + 1)`.
@@ -264,15 +264,15 @@ class Body:
         for name, value in fields.items():
             self.set(getattr(row, name), value, when)
 
-    def add(self, target: Many | Expr, value: Any, when: Any = True) -> None:
+    def add(self, target: Many | Expr, value: Value, when: Condition = True) -> None:
         """Add a value to a set or a bag, after earlier changes of this action. Adding to a full bag is an error of the model."""
         self._change(target, value, when, 1)
 
-    def remove(self, target: Many | Expr, value: Any, when: Any = True) -> None:
+    def remove(self, target: Many | Expr, value: Value, when: Condition = True) -> None:
         """Remove a value from a set or a bag. Removing a value that a bag does not hold is an error of the model."""
         self._change(target, value, when, -1)
 
-    def _change(self, target: Any, value: Any, when: Any, by: int) -> None:
+    def _change(self, target: Many | Expr, value: Value, when: Condition, by: int) -> None:
         if isinstance(target, Many):
             element = target.cell(value)
             before = written(self.updates, element)

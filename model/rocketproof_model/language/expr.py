@@ -27,8 +27,8 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Container, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from ..errors import ModelError, instead, parentheses
@@ -259,8 +259,10 @@ class Expr(Compared):
             raise ModelError(f"{asked} of '{self}', which is {self.type}", f"{asked} asks a SetOf(...)")
         return self.type.of
 
-    def __getattr__(self, name: str) -> Any:
-        return unknown(self, name)
+    if not TYPE_CHECKING:  # a type checker reports a misspelled attribute, which would otherwise be Any
+
+        def __getattr__(self, name: str) -> Any:
+            return unknown(self, name)
 
     @property
     def is_none(self) -> Expr:
@@ -304,6 +306,13 @@ def walk(*terms: Expr, known: Container[Expr] = (), deeper_than: int = 0) -> Ite
                 stack.extend([(c, False) for c in reversed(e.children) if c not in seen])
             else:
                 yield e
+
+
+Condition = Expr | UntypedChoice | bool
+"""What stands where a model needs a condition: a term of type Bool, or True or False."""
+
+Value = Expr | Compound | int | str | Iterable[object] | Callable[..., object] | None
+"""What a model assigns: a term, a row, a name, a number, the members of a set or sequence, or a function that maps a member."""
 
 
 DEEPEST = 50

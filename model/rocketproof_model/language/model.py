@@ -20,7 +20,7 @@ from ..errors import ModelError, caller
 from . import symmetry
 from .actions import MOST, Action, Body, Fairness
 from .containers import Containers, laid_out
-from .expr import Expr, Index, coerce, const, index, walk
+from .expr import Condition, Expr, Index, coerce, const, index, walk
 from .operations import all_of, any_of
 from .properties import Kind, Property, claimed
 from .quantifiers import Members
@@ -224,7 +224,7 @@ class Model:
         if value.op == "const" and not type_.lo <= value.args[0] <= type_.hi:
             raise ModelError(f"initial value {value} of {name} is not a value of {type_}", f"use one of {type_.describe()}")
 
-    def initially(self, condition: Any) -> None:
+    def initially(self, condition: Condition) -> None:
         """Restrict the initial states to those in which the condition holds. `init=ANY` and `one_of(...)` make several."""
         term = coerce(condition, Bool)
         self._known(term, "the condition on initial states", caller(), {}, ("ref", "given"))
@@ -377,35 +377,37 @@ class Model:
             self.named(claim.clock)
         return claim
 
-    def always(self, id_: str, formula: Any, sentence: str = "") -> Property:
+    def always(self, id_: str, formula: Condition, sentence: str = "") -> Property:
         """Claim that the formula holds in every reachable state."""
         return self._claim(id_, sentence, "always", formula)
 
-    def reachable(self, id_: str, formula: Any, sentence: str = "") -> Property:
+    def reachable(self, id_: str, formula: Condition, sentence: str = "") -> Property:
         """Claim that the formula holds in some reachable state: something good must be possible."""
         return self._claim(id_, sentence, "reachable", formula)
 
-    def step(self, id_: str, formula: Any, sentence: str = "") -> Property:
+    def step(self, id_: str, formula: Condition, sentence: str = "") -> Property:
         """Claim that the formula holds for every step from a reachable state; `after(x)` is x in the state after the step."""
         return self._claim(id_, sentence, "step", formula)
 
-    def deadlock_free(self, id_: str, sentence: str = "", *, unless: Any = False) -> Property:
+    def deadlock_free(self, id_: str, sentence: str = "", *, unless: Condition = False) -> Property:
         """Claim that every reachable state has a successor, unless the formula `unless` marks it as a permitted end."""
         return self._claim(id_, sentence, "deadlock_free", unless)
 
-    def leads_to(self, id_: str, formula: Any, goal: Any, sentence: str = "") -> Property:
+    def leads_to(self, id_: str, formula: Condition, goal: Condition, sentence: str = "") -> Property:
         """Claim that on every fair path, whenever the formula holds, the goal holds then or later."""
         return self._claim(id_, sentence, "leads_to", formula, goal)
 
-    def eventually(self, id_: str, goal: Any, sentence: str = "") -> Property:
+    def eventually(self, id_: str, goal: Condition, sentence: str = "") -> Property:
         """Claim that on every fair path the goal is reached from the initial state, and again from every later state."""
         return self._claim(id_, sentence, "leads_to", True, goal)
 
-    def eventually_always(self, id_: str, goal: Any, sentence: str = "") -> Property:
+    def eventually_always(self, id_: str, goal: Condition, sentence: str = "") -> Property:
         """Claim that on every fair path the goal holds for ever from some state on."""
         return self._claim(id_, sentence, "eventually_always", goal)
 
-    def until(self, id_: str, hold: Any, goal: Any, sentence: str = "", *, when: Any = None, weak: bool = False) -> Property:
+    def until(
+        self, id_: str, hold: Condition, goal: Condition, sentence: str = "", *, when: Condition | None = None, weak: bool = False
+    ) -> Property:
         """Claim that `hold` holds until `goal` does, on every fair path from each state in which `when` holds.
 
         `when` is by default true in the initial state only. `hold` need not hold in the state of the goal. The goal has to be reached
@@ -415,7 +417,7 @@ class Model:
             id_, sentence, "weak_until" if weak else "until", True if when is None else when, goal, hold=hold, once=when is None
         )
 
-    def within(self, id_: str, formula: Any, goal: Any, sentence: str = "", *, steps: int, clock: str = "") -> Property:
+    def within(self, id_: str, formula: Condition, goal: Condition, sentence: str = "", *, steps: int, clock: str = "") -> Property:
         """Claim that whenever the formula holds, the goal holds then or at most `steps` steps later.
 
         If `clock` names an action, only its steps count. A step that changes nothing does not count. A path with fewer steps is no

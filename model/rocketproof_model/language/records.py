@@ -104,8 +104,8 @@ class Row(Compared, Compound):
         """Return whether all fields are equal."""
         if isinstance(other, MaybeValue):
             return other.same_as(self)
-        self.match(other)
-        return all_of(value == other.fields[name] for name, value in self.fields.items())
+        row = self.match(other)
+        return all_of(value == row.fields[name] for name, value in self.fields.items())
 
     def __bool__(self) -> bool:
         raise ModelError(f"'{self}' has no truth value while the model is built", "use one of its fields")
@@ -113,10 +113,11 @@ class Row(Compared, Compound):
     def __repr__(self) -> str:
         return f"row({', '.join(f'{name}={value}' for name, value in self.fields.items())})"
 
-    def match(self, other: Any) -> None:
-        """Raise ModelError for anything but a row of the same fields."""
+    def match(self, other: object) -> Row:
+        """Return the other row. Raises ModelError for anything but a row of the same fields."""
         if not isinstance(other, Row) or other.fields.keys() != self.fields.keys():
             raise ModelError(f"'{other}' is not a row of {', '.join(self.fields)}", "use a row of the same Record")
+        return other
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import datasource as api
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
@@ -27,6 +27,7 @@ from rocketproof_protocol.numbers import java_long
 from ..common.errors import TraceError
 from ..stored.paths import absolute
 from .failures import one_line
+from .spread import context_of
 from .tables import commitlog, consumequeue, histories, index, topics
 from .tables.clauses import Clause, Clauses, Operator
 from .tables.filters import clauses_of, comparable, is_implied
@@ -231,7 +232,19 @@ def clause_of(filter_: api.Filter, table: StoreTable) -> Clause | None:
 
 def register(spark: SparkSession) -> None:
     """Make the formats known to a session. Its plans show the filters that readers apply."""
+    remote = context_of(spark) is None
     for source in SOURCES:
-        spark.dataSource.register(source)
+        spark.dataSource.register(sent_by_value(source) if remote else source)
     if spark.conf.get(PUSHDOWN, "false") != "true":
         spark.conf.set(PUSHDOWN, "true")
+
+
+def sent_by_value(source: type[StoreSource]) -> type[api.DataSource]:
+    """Return a class that stands for a source on a Spark Connect server."""
+    from pyspark import cloudpickle
+
+    from . import remote
+
+    pickler: Any = cloudpickle  # it has no types
+    pickler.register_pickle_by_value(remote)
+    return type(source.__name__, (remote.RemoteSource,), {"table": source.name(), "__module__": remote.__name__})

@@ -73,7 +73,7 @@ class TrialByWire:
         with guardian.temporary_folder() as folder:
             base = baseline(self._profile, self._programs, self._seed, limits.progress, cover=self._cover)
             tasks = []
-            for mutant in mutants:
+            for mutant in sorted(mutants, key=self._is_argued):  # the others first: the run may end early
                 if programs := base.programs_for(mutant):
                     tasks.append(ForkedAttempt(mutant, programs, self._profile, folder))
                 else:
@@ -83,6 +83,10 @@ class TrialByWire:
                 for done, task in enumerate(ended, unreached + 1):
                     limits.add(task.outcome)
                     limits.progress("changes", done, len(mutants))
+
+    def _is_argued(self, mutant: WireMutant) -> bool:
+        """Return whether nothing has to notice the mutant."""
+        return argued(replace(_undecided(mutant), verdict=SURVIVED), mutant, self._profile).verdict != SURVIVED
 
     def final(self, mutant: WireMutant, outcome: MutantOutcome | None, stopped: str) -> MutantOutcome:
         """Return the outcome with the reason why nothing has to notice the mutant, if it needs one and one exists."""

@@ -10,7 +10,9 @@ import pytest
 from performing import judged, performed
 from test_told_programs import ordinary
 
-from rocketproof_impl.broker import batch, sendback
+from rocketproof_impl import routeinfo
+from rocketproof_impl.broker import batch, rebalance, sendback
+from rocketproof_impl.broker.rebalance import RebalanceLockManager
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.store import reading
 from rocketproof_properties.brokers.deployment import Deployment
@@ -33,6 +35,9 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any] | int]] = {
     "each kind of message to a topic with other settings": (batch, "sys_flag_of", lambda flag, _: flag),
     "a pull of many messages": (reading, "MOST_MESSAGES", 100),
     "a cluster that brokers leave": (NameServer, "_clean", lambda *_: None),
+    "queues that are locked": (RebalanceLockManager, "unlock", lambda *_: None),
+    "members of a group": (rebalance, "refuse", lambda *_: None),
+    "write permission in a name server": (routeinfo, "WRITE", 3),
 }
 
 

@@ -327,7 +327,7 @@ _OF_WHEEL: Final = (17, 37)
 """Of 50 programs of the pool, those with a timer wheel, in releases that have one."""
 _FIRST_DRAWN: Final = 45
 """The first program of the pool with drawn settings: a short run starts no broker with them."""
-_OF_STOP: Final = (12, 4, 22, 32, 42)
+_OF_STOP: Final = (13, 4, 22, 32, 42)
 """Of 50 programs of the pool, the one around a restart, and four more of the first 50."""
 _PAIRS_SPLIT: Final = 2
 _MOST_WAITS: Final = 2

@@ -441,6 +441,30 @@ def leave(context: Context, to: str, *, group: str = "g") -> RecordedCall:
     return RecordedCall("leave", to, codes.UNREGISTER_CLIENT, {"clientID": CLIENT, "consumerGroup": context.names.group(group)})
 
 
+def members(context: Context, to: str, *, group: str = "g") -> RecordedCall:
+    return RecordedCall("members", to, codes.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": context.names.group(group)})
+
+
+def lock(
+    context: Context, to: str, *, topic: str = "A", queues: Sequence[int] = (0,), group: str = "g", holder: str = CLIENT
+) -> RecordedCall:
+    """A consumer locks queues of a topic for its group, or renews its locks. `holder` is its client id."""
+    return RecordedCall("lock", to, codes.LOCK_BATCH_MQ, {}, _locks(context, to, topic, queues, group, holder))
+
+
+def unlock(
+    context: Context, to: str, *, topic: str = "A", queues: Sequence[int] = (0,), group: str = "g", holder: str = CLIENT
+) -> RecordedCall:
+    """A consumer frees queues that it has locked. `holder` is its client id."""
+    return RecordedCall("unlock", to, codes.UNLOCK_BATCH_MQ, {}, _locks(context, to, topic, queues, group, holder))
+
+
+def _locks(context: Context, to: str, topic: str, queues: Sequence[int], group: str, holder: str) -> bytes:
+    named = [{"topic": context.names.topic(topic), "brokerName": to, "queueId": queue} for queue in queues]
+    data = {"consumerGroup": context.names.group(group), "clientId": holder, "mqSet": named}
+    return json.dumps(data, separators=(",", ":")).encode()
+
+
 def stored_bytes(context: Context, call: RecordedCall) -> int:
     """Return the bytes of the records of a plain message or a batch."""
     topic, properties = call.fields.get("topic", ""), call.fields.get("properties")

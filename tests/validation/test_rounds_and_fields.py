@@ -15,9 +15,11 @@ from rocketproof_impl.broker import batch, rebalance, sendback
 from rocketproof_impl.broker.rebalance import RebalanceLockManager
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.store import reading
+from rocketproof_lab.mutation.generated import sampling
 from rocketproof_properties.brokers.deployment import Deployment
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_protocol.properties import RETRY_TOPIC, WAIT
 
 PROFILE = "P494"
@@ -63,3 +65,27 @@ def test_wrong_responses_are_found(name: str, running: Deployment, tmp_path: Pat
         path = performed(running, tmp_path, *ordinary(name))
     judged = judge_file(path, PROFILE)
     assert [*judged.findings, *judged.unconfirmed]
+
+
+ROUTE: Step = ("route", {"topic": "A"})
+TOPICS = {"A": (8, 2, 4), "B": (4, 4, 6)}
+FIELDS: dict[str, tuple[str, str, list[Step]]] = {
+    "topic:table_from_data attribute defaults.perm": ("topic", "broker", [("register", {"topics": TOPICS, "lacking": "perm"}), ROUTE]),
+    "topic:table_from_data attribute defaults.topic_sys_flag": (
+        "topic", "broker", [("register", {"topics": TOPICS, "lacking": "topicSysFlag"}), ROUTE],
+    ),
+    "broker/groups:group_from_data attribute defaults.retry_max_times": ("broker/groups", "broker", [("group", {"retries": None})]),
+}  # fmt: skip
+"""Changes that only a request without a field of its body shows, with such a request."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("begin", FIELDS)
+def test_absent_field_of_body_has_its_default(begin: str, running: Deployment, tmp_path: Path) -> None:
+    module, part, steps = FIELDS[begin]
+    (change,) = [each for each in sampling.changes(module, part) if each.id.startswith(begin)]
+    found = judged(running, tmp_path, *steps)
+    assert not found.findings and not found.unconfirmed
+    with change.ready().applied():
+        path = performed(running, tmp_path, *steps)
+    assert judge_file(path, PROFILE).findings

@@ -254,17 +254,19 @@ def group(
     to: str,
     *,
     group: str = "g",
-    queues: int = 1,
-    retries: int = 16,
+    queues: int | None = 1,
+    retries: int | None = 16,
     more: Mapping[str, object] | None = None,
     named: bool = True,
 ) -> RecordedCall:
     """An administrator creates or changes a consumer group.
 
-    `more`: further fields, such as `consumeEnable`; the others have the broker's defaults. `named`: include the group's name.
+    `more`: further fields, such as `consumeEnable`. Fields that are left out, also `queues` or `retries` of None, have the broker's
+    defaults. `named`: include the group's name.
     """
     name = {"groupName": context.names.group(group)} if named else {}
-    data = {**name, "retryQueueNums": queues, "retryMaxTimes": retries, **(more or {})}
+    counts = {field: count for field, count in (("retryQueueNums", queues), ("retryMaxTimes", retries)) if count is not None}
+    data = {**name, **counts, **(more or {})}
     return RecordedCall("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
 
 

@@ -223,8 +223,8 @@ VALUES: Final[Mapping[str, Values]] = {
     },
     "group": {
         "group": ("g", "h"),
-        "queues": (1, 2, 4, 0, -1),
-        "retries": (16, 2, 0, -1),
+        "queues": (1, 2, 4, 0, -1, None),
+        "retries": (16, 2, 0, -1, None),
         "more": (None, *({name: False} for name in _FLAGS), {"brokerId": 1}, {"whichBrokerWhenConsumeSlowly": 0}),
     },
     "configure": {
@@ -298,6 +298,8 @@ VALUES: Final[Mapping[str, Values]] = {
         ),
         "version": (1, 2, 3),
         "cluster": ("cluster", "other"),
+        "sys_flag": (0, 1, 2, 3),
+        "lacking": ("", "perm", "readQueueNums", "writeQueueNums", "topicSysFlag", "topicFilterType", "order"),
         "altered": (
             None, ("bodyCrc32", "1"), ("heartbeatTimeoutMillis", "60000"), ("enableActingMaster", "true"), ("enableActingMaster", "false"),
         ),

@@ -86,6 +86,12 @@ def test_every_source_and_configuration_has_programs() -> None:
     assert any(program.concurrent for program in programs)
 
 
+def test_programs_with_checks_of_half_messages_have_only_answered_requests() -> None:
+    steps = [step for program in everything() if program.needs == ASKED for step in program.steps]
+    assert any(name == "question" for name, _ in steps)
+    assert not [step for step in steps if {**STEPS[step[0]].arguments, **step[1]}.get("one_way")]
+
+
 def test_programs_on_write_protected_broker_query_routes() -> None:
     mine = [program for program in everything() if program.needs == READ_ONLY]
     assert mine and all(program.steps[-1][0] == "route" for program in mine if any(name in ("send", "topic") for name, _ in program.steps))

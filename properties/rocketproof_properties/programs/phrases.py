@@ -294,7 +294,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "a pull of many messages", *[step("send", topic="A", items=VALUES["send"]["items"][6])] * 2, _DISPATCHED,
-        step("pull", "offset", topic="A", most=one_of(33, 32, 31, 34, 64)), changes=(0, 1, 2),
+        step("pull", "offset", topic="A", most=one_of(33, 32, 31, 34, 64)), changes=(0, 1, 2), often=6,
     ),
     phrase(
         "a tag that a consumer selects", step("send", topic="A", queue=0, properties=one_of({"TAGS": "täg"}, {"TAGS": "t"}, {})),

@@ -34,7 +34,7 @@ from .phrases import CLOCKS, CORRUPTIONS
 from .selections import OTHERS, SELECTIONS, Selection
 from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WHEEL, WRITE_ONLY
 from .values import LONGEST_WAIT
-from .vocabulary import ENDS_PROCESS, Step
+from .vocabulary import ENDS_PROCESS, STEPS, Step
 
 WALKS, POOL, SPLIT = "walks", "what was not seen yet", "around a restart"
 
@@ -210,7 +210,7 @@ class _Generator:
         elif needs == ENDED:
             steps = draw(self.own[ENDED], ()) if turn % _EVERY_CHECK == _EVERY_CHECK - 1 else self._ending()
         elif needs == ASKED:  # deleting a topic may delete the half queue too
-            steps = draw(self.own[ASKED], self.ending)
+            steps = [*map(_answered, draw(self.own[ASKED], self.ending))]
         elif needs == WHEEL and self.options.stop and turn % _EVERY_END == _OF_WHEEL[-1]:
             steps = _around_restart(self.split, [each for each in self.own[WHEEL] if _may_be_split(each)])
         else:
@@ -257,6 +257,13 @@ def _may_be_split(phrase: Phrase) -> bool:
     """Return whether a broker may be stopped between the steps of a phrase: there are several, of one client, and each has a response."""
     silent = any(any(values.get("one_way", ())) or name == "lose" for name, values in phrase.steps if name != "end")
     return len(phrase.steps) > 1 and not (phrase.concurrent or phrase.server or silent)
+
+
+def _answered(step: Step) -> Step:
+    """Return the step with a response to its request. After a one-way request it is open which half message a producer is asked about, and
+    no response of such a program is compared."""
+    name, args = step
+    return (name, {**args, "one_way": False}) if {**STEPS[name].arguments, **args}.get("one_way") else step
 
 
 def _around_restart(seen: pool.DrawCounts, *pools: Sequence[Phrase]) -> list[Step]:

@@ -16,10 +16,12 @@ from rocketproof_impl.broker.rebalance import RebalanceLockManager
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.store import reading
 from rocketproof_lab.mutation.generated import sampling
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.deployment import Deployment
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.programs.vocabulary import Step
+from rocketproof_properties.programs.pool import sampled_context
+from rocketproof_properties.programs.vocabulary import Step, request_of
 from rocketproof_protocol.properties import RETRY_TOPIC, WAIT
 
 PROFILE = "P494"
@@ -89,3 +91,11 @@ def test_absent_field_of_body_has_its_default(begin: str, running: Deployment, t
     with change.ready().applied():
         path = performed(running, tmp_path, *steps)
     assert judge_file(path, PROFILE).findings
+
+
+def test_packed_registration_has_every_field() -> None:
+    bodies = [
+        request_of(("register", {"topics": TOPICS, "packed": True, "lacking": lacking}), sampled_context(PROFILES[PROFILE]))
+        for lacking in ("", "perm")
+    ]
+    assert bodies[0] is not None and bodies[0] == bodies[1]

@@ -62,7 +62,7 @@ def register(
     """A broker that does not exist registers on a connection of its own.
 
     - `packed`: in the compressed form of releases before 5.0.
-    - `sys_flag`: of all topics. `lacking`: a field that their entries do not have.
+    - `sys_flag`: of all topics. `lacking`: a field that their entries do not have; packed ones have all.
     - `anew`: over a new connection, before it closes the earlier one.
     """
     del to
@@ -79,7 +79,8 @@ def register(
         }
         for topic, (read, write, perm) in (topics or {}).items()
     }
-    table = {topic: {field: value for field, value in config.items() if field != lacking} for topic, config in table.items()}
+    if not packed:
+        table = {topic: {field: value for field, value in config.items() if field != lacking} for topic, config in table.items()}
     body = {
         "topicConfigSerializeWrapper": {"topicConfigTable": table, "dataVersion": {"timestamp": BORN, "counter": version}},
         "filterServerList": [],

@@ -41,3 +41,11 @@ def test_other_programs_deletion_removes_the_queue_of_a_late_message(tmp_path: P
         assert [str(finding) for finding in judge_file(path, PROFILE, ("reference",)).findings] == []
     monkeypatch.setattr(MessageStore, "clean_unused_topics", lambda self, topics: None)
     assert judge_file(path, PROFILE, ("reference",)).findings, "no deletion explains it"
+
+
+@pytest.mark.slow
+def test_pulled_record_of_deleted_topic_is_not_missing(tmp_path: Path) -> None:
+    """No response acknowledged its place, and its queue is gone when the broker is read."""
+    with InProcess(PROFILE).open() as running:
+        path = performed(running, tmp_path, STEPS[0], STEPS[2], ("pull", {"topic": "A"}), STEPS[1])
+    assert [str(finding) for finding in judge_file(path, PROFILE, ("reference",)).findings] == []

@@ -179,13 +179,14 @@ class ReadBack:
             yield from within(self.same.record("", {name: found.get(name) for name in _OF_END}, ours), where)
 
     def _missing(self) -> Iterator[FieldDifference]:
-        """Yield acknowledged messages whose place holds no record."""
+        """Yield acknowledged messages whose place holds no record. Places that only a pull showed are not read back if the queue is gone."""
         rows = self.history.states.get("records", {}).get("records", ())
         if not rows or "unread" in self.history.states:
             return
         seen = {whole_number(row["at"]) for row in rows}
+        acknowledged = {at for exchange in self.history.exchanges for at in exchange.places}
         for at, ours in self.followed.places.items():
-            if at not in seen and self.store.look_message_by_offset(ours) is not None:
+            if at in acknowledged - seen and self.store.look_message_by_offset(ours) is not None:
                 yield FieldDifference("content", "nothing", "a record", f"the record at {at}, where an answer says that it is")
 
     def _queries(self) -> Iterator[FieldDifference]:

@@ -179,7 +179,7 @@ class ReadBack:
             yield from within(self.same.record("", {name: found.get(name) for name in _OF_END}, ours), where)
 
     def _missing(self) -> Iterator[FieldDifference]:
-        """Yield acknowledged messages whose place holds no record. Places that only a pull showed are not read back if the queue is gone."""
+        """Yield acknowledged messages whose place holds no record. What only a pull showed is not read back if the queue is gone."""
         rows = self.history.states.get("records", {}).get("records", ())
         if not rows or "unread" in self.history.states:
             return

@@ -210,7 +210,7 @@ class _Generator:
         elif needs == ENDED:
             steps = draw(self.own[ENDED], ()) if turn % _EVERY_CHECK == _EVERY_CHECK - 1 else self._ending()
         elif needs == ASKED:  # deleting a topic may delete the half queue too
-            steps = [*map(_answered, draw(self.own[ASKED], self.ending))]
+            steps = [_answered(step) for step in draw(self.own[ASKED], self.ending) if not _may_be_unanswered(step)]
         elif needs == WHEEL and self.options.stop and turn % _EVERY_END == _OF_WHEEL[-1]:
             steps = _around_restart(self.split, [each for each in self.own[WHEEL] if _may_be_split(each)])
         else:
@@ -257,6 +257,12 @@ def _may_be_split(phrase: Phrase) -> bool:
     """Return whether a broker may be stopped between the steps of a phrase: there are several, of one client, and each has a response."""
     silent = any(any(values.get("one_way", ())) or name == "lose" for name, values in phrase.steps if name != "end")
     return len(phrase.steps) > 1 and not (phrase.concurrent or phrase.server or silent)
+
+
+def _may_be_unanswered(step: Step) -> bool:
+    """Return whether the step is a one-way request with a changed field: a broker does not answer an end that decides nothing."""
+    name, args = step
+    return "altered" in args and bool({**STEPS[name].arguments, **args}.get("one_way"))
 
 
 def _answered(step: Step) -> Step:

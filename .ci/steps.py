@@ -86,7 +86,7 @@ NIGHTLY: Final = (
     Step("Spark", "pytest -m nightly --durations=15 --numprocesses=0 tests/spark"),
     Step("stopped commands", "STOPPED_MOMENTS=20 STOPPED_WITH='spark java' python -m pytest -m '' -n4 tests/long/test_stopped_commands.py"),
     Step("mutants of the specification", "rocketproof mutate --specification --json .rocketproof/ci/specification.json"),
-    Step("generated changes", "rocketproof mutate --generated 1000 --seed 36 --json .rocketproof/ci/generated.json"),
+    Step("generated changes", "rocketproof mutate --generated 1000 --seed 36 --cover transitions --json .rocketproof/ci/generated.json"),
     Step("generated models", "python tests/agreement/many_models.py 10000 --results .rocketproof/ci/models.ndjson"),
     Step("mutated stores", "python tests/long/mutated_stores.py --count 100000 --processes 2 --seed 1"),
     Step("peers of the search", "rocketproof bench search --peers --json .rocketproof/ci/search.json"),

@@ -47,6 +47,7 @@ NAME_SERVER_CODES: Final = (
 BROKER_STEPS: Final = (
     *("send", "topic", "delete", "group", "delete_group", "max_offset", "min_offset", "stats", "earliest", "search", "pull", "progress"),
     *("commit", "find", "view", "topics", "groups", "settings", "heartbeat", "consumer", "leave", "unknown"),
+    *("members", "lock", "unlock"),
 )
 NAME_SERVER_STEPS: Final = (
     *("forget_topic", "register_topic", "route", "register", "register", "register", "unregister", "has_to_register", "permit_writes"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rocketproof_properties.commands.common import All, Count, Flag, Json, Natural, Profile, Seconds, needs_pytest, write
 from rocketproof_properties.reports.choices import InputError
@@ -23,6 +23,7 @@ def mutate(
     specification: Flag = False,
     generated: Count | None = None,
     programs: Count | None = None,
+    cover: Literal["transitions"] | None = None,
     profile: Profile | None = None,
     sample: Count | None = None,
     seed: Natural = 0,
@@ -52,6 +53,8 @@ def mutate(
         wire. Changes of `releases` set a switch of the profile to the value of the nearest release that differs.
     programs
         With --generated: maximum number of programs per change. Default: 300.
+    cover
+        With --generated: if these programs do not notice a change, try it with those of `validate --cover transitions`.
     profile
         With --generated: profile of the changed implementation. Default: P494.
     sample
@@ -74,8 +77,8 @@ def mutate(
     """
     given = {
         "--generated": generated is not None, "--specification": specification, "--sample": sample is not None,
-        "--programs": programs is not None, "--profile": profile is not None, "--tests": tests is not None, "--resume": resume is not None,
-        "--all": every,
+        "--programs": programs is not None, "--cover": cover is not None, "--profile": profile is not None, "--tests": tests is not None,
+        "--resume": resume is not None, "--all": every,
     }  # fmt: skip
     _check_options([option for option, is_given in given.items() if is_given])
     from rocketproof_properties.reports import output
@@ -91,7 +94,7 @@ def mutate(
             write_json(json, so_far.record())
 
     mutants, trial = _mutants_and_trial(
-        ids, generated, programs or 300, profile or "P494", sample, seed, tests, specification=specification
+        ids, generated, programs or 300, profile or "P494", sample, seed, tests, specification=specification, cover=cover is not None
     )
     known = read_known(resume, trial.format, trial.options) if resume is not None else None
     with output.phases() as progress:
@@ -107,8 +110,10 @@ def _check_options(given: Sequence[str]) -> None:
     of_generated, of_specification = "--generated" in given, "--specification" in given
     if of_generated and {"--specification", "--sample"} & {*given}:
         raise InputError("--generated with --specification or --sample: it is one or the other; leave out one of them")
-    if not of_generated and {"--programs", "--profile"} & {*given}:
-        raise InputError("--programs and --profile are for generated changes: add --generated, or leave them out")
+    if not of_generated and {"--programs", "--profile", "--cover"} & {*given}:
+        raise InputError("--programs, --profile and --cover are for generated changes: add --generated, or leave them out")
+    if {"--tests", "--cover"} <= {*given}:
+        raise InputError("--cover with --tests: tests run instead of programs; leave out one of them")
     if of_specification and "--tests" in given:
         raise InputError("--tests with --specification: no tests are run for the specification's mutants; leave out one of them")
     if of_generated and {"--tests", "--resume"} <= {*given}:
@@ -121,7 +126,7 @@ def _check_options(given: Sequence[str]) -> None:
 
 def _mutants_and_trial(
     ids: tuple[str, ...], generated: int | None, programs: int, profile: str, sample: int | None, seed: int, tests: Path | None,
-    *, specification: bool,
+    *, specification: bool, cover: bool,
 ) -> tuple[Sequence[Mutant], MutantTrial[Any]]:  # fmt: skip
     """Return the chosen mutants of one source, and the trial that decides whether they are noticed."""
     if specification:
@@ -148,7 +153,7 @@ def _mutants_and_trial(
     from .mutation.generated import by_wire
 
     chosen = switched.sample(profile, generated, seed) if of_releases else sampling.chosen(ids, generated, seed)
-    return chosen, by_wire.TrialByWire(profile, programs, seed)
+    return chosen, by_wire.TrialByWire(profile, programs, seed, cover=cover)
 
 
 def requirements(

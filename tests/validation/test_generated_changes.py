@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -27,6 +29,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_profiles.differing import values
 from rocketproof_properties.brokers.deployment import OF_TARGETS, TargetError
 from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs import coverplan
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.settings import ENDED
 from rocketproof_properties.reports.choices import InputError
@@ -257,6 +260,34 @@ def test_startup_mutants_try_all_programs_reaching_ones_first() -> None:
     assert [p.number for p in baseline.Baseline("P494", programs, through).programs_for(change)] == [1]
     assert [p.number for p in baseline.Baseline("P494", programs, through, frozenset({there})).programs_for(change)] == [1, 0, 2]
     assert baseline.Baseline("P494", programs).programs_for(change) == []
+
+
+@pytest.mark.parametrize(
+    ("noticing", "performed", "verdict", "by"),
+    [
+        ("programs", ["programs"], NOTICED, "programs"),
+        ("cover", ["programs", "cover"], NOTICED, "cover"),
+        ("", ["programs", "cover"], SURVIVED, ""),
+    ],
+)
+def test_cover_follows_programs_that_notice_nothing(
+    noticing: str, performed: list[str], verdict: MutantVerdict, by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+
+    def perform(target: object, folder: object, programs: Sequence[Program], *rest: object) -> ValidationReport:
+        asked.extend({"cover" if baseline.is_of_cover(program) else "programs" for program in programs})
+        if noticing == asked[-1]:
+            raise TargetError("it does not answer")
+        return ValidationReport({}, "P494", 0, 0)
+
+    monkeypatch.setattr(by_wire, "Forked", lambda *given: SimpleNamespace(end=lambda: None))
+    monkeypatch.setattr(by_wire, "perform", perform)
+    monkeypatch.setattr(sampling.GeneratedMutant, "ready", lambda self: None)
+    programs = [Program(1, "a chain", ()), Program(2, f"{coverplan.SOURCE}names blank", ())]
+    attempt = by_wire.ForkedAttempt(sampling.changes("broker/batch", "broker")[0], programs, "P494", tmp_path)
+    outcome = attempt.attempt()
+    assert (asked, outcome.verdict, outcome.more["with"], outcome.more["worth"]) == (performed, verdict, by, 2)
 
 
 def test_lines_are_reported_once_while_threads_run() -> None:

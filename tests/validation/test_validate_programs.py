@@ -74,7 +74,9 @@ def test_a_program_depends_on_seed_and_number_alone() -> None:
 def test_every_source_and_configuration_has_programs() -> None:
     programs = everything()
     assert len(programs) == 300
-    assert {program.needs for program in programs} >= {"", *CONFIGURED, *STARTED} - {LARGE, WHEEL}
+    with_restarts = generate(replace(EVERYTHING, stop=True, corrupt=True, clocks=True))
+    for drawn in (programs, with_restarts):
+        assert {program.needs for program in drawn} >= {"", *CONFIGURED, *STARTED} - {LARGE, WHEEL}
     assert WHEEL not in {program.needs for program in programs}, "4.9.4 has no timers"
     timers = generate(ProgramOptions("P533", 300, configure=True, start=True, end=True))
     assert {str(step) for program in timers if program.needs == WHEEL for step in program.steps if "TIMER_DEL_UNIQKEY" in str(step)}
@@ -82,6 +84,12 @@ def test_every_source_and_configuration_has_programs() -> None:
     assert {LARGE, FLUSHED} & {program.needs for program in older} == {LARGE}
     assert max(program.clients for program in programs) == MOST_CLIENTS
     assert any(program.concurrent for program in programs)
+
+
+def test_programs_with_checks_of_half_messages_have_only_answered_requests() -> None:
+    steps = [step for program in everything() if program.needs == ASKED for step in program.steps]
+    assert any(name == "question" for name, _ in steps)
+    assert not [step for step in steps if {**STEPS[step[0]].arguments, **step[1]}.get("one_way")]
 
 
 def test_programs_on_write_protected_broker_query_routes() -> None:

@@ -55,11 +55,15 @@ def register(
     version: int = 1,
     packed: bool = False,
     cluster: str = "cluster",
+    sys_flag: int = 0,
+    lacking: str = "",
     anew: bool = False,
 ) -> RecordedCall:
     """A broker that does not exist registers on a connection of its own.
 
-    `packed`: in the compressed form of releases before 5.0. `anew`: over a new connection, before it closes the earlier one.
+    - `packed`: in the compressed form of releases before 5.0.
+    - `sys_flag`: of all topics. `lacking`: a field that their entries do not have; packed ones have all.
+    - `anew`: over a new connection, before it closes the earlier one.
     """
     del to
     own = context.names.address(address)
@@ -70,11 +74,13 @@ def register(
             "writeQueueNums": write,
             "perm": perm,
             "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": 0,
+            "topicSysFlag": sys_flag,
             "order": False,
         }
         for topic, (read, write, perm) in (topics or {}).items()
     }
+    if not packed:
+        table = {topic: {field: value for field, value in config.items() if field != lacking} for topic, config in table.items()}
     body = {
         "topicConfigSerializeWrapper": {"topicConfigTable": table, "dataVersion": {"timestamp": BORN, "counter": version}},
         "filterServerList": [],

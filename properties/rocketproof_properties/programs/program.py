@@ -34,7 +34,7 @@ from .phrases import CLOCKS, CORRUPTIONS
 from .selections import OTHERS, SELECTIONS, Selection
 from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WHEEL, WRITE_ONLY
 from .values import LONGEST_WAIT
-from .vocabulary import ENDS_PROCESS, Step
+from .vocabulary import ENDS_PROCESS, STEPS, Step
 
 WALKS, POOL, SPLIT = "walks", "what was not seen yet", "around a restart"
 
@@ -210,7 +210,7 @@ class _Generator:
         elif needs == ENDED:
             steps = draw(self.own[ENDED], ()) if turn % _EVERY_CHECK == _EVERY_CHECK - 1 else self._ending()
         elif needs == ASKED:  # deleting a topic may delete the half queue too
-            steps = draw(self.own[ASKED], self.ending)
+            steps = [_answered(step) for step in draw(self.own[ASKED], self.ending) if not _may_be_unanswered(step)]
         elif needs == WHEEL and self.options.stop and turn % _EVERY_END == _OF_WHEEL[-1]:
             steps = _around_restart(self.split, [each for each in self.own[WHEEL] if _may_be_split(each)])
         else:
@@ -257,6 +257,19 @@ def _may_be_split(phrase: Phrase) -> bool:
     """Return whether a broker may be stopped between the steps of a phrase: there are several, of one client, and each has a response."""
     silent = any(any(values.get("one_way", ())) or name == "lose" for name, values in phrase.steps if name != "end")
     return len(phrase.steps) > 1 and not (phrase.concurrent or phrase.server or silent)
+
+
+def _may_be_unanswered(step: Step) -> bool:
+    """Return whether the step is a one-way request with a changed field: a broker does not answer an end that decides nothing."""
+    name, args = step
+    return "altered" in args and bool({**STEPS[name].arguments, **args}.get("one_way"))
+
+
+def _answered(step: Step) -> Step:
+    """Return the step with a response to its request. After a one-way request it is open which half message a producer is asked about, and
+    no response of such a program is compared."""
+    name, args = step
+    return (name, {**args, "one_way": False}) if {**STEPS[name].arguments, **args}.get("one_way") else step
 
 
 def _around_restart(seen: pool.DrawCounts, *pools: Sequence[Phrase]) -> list[Step]:
@@ -327,7 +340,7 @@ _OF_WHEEL: Final = (17, 37)
 """Of 50 programs of the pool, those with a timer wheel, in releases that have one."""
 _FIRST_DRAWN: Final = 45
 """The first program of the pool with drawn settings: a short run starts no broker with them."""
-_OF_STOP: Final = (12, 4, 22, 32, 42)
+_OF_STOP: Final = (13, 4, 22, 32, 42)
 """Of 50 programs of the pool, the one around a restart, and four more of the first 50."""
 _PAIRS_SPLIT: Final = 2
 _MOST_WAITS: Final = 2

@@ -254,17 +254,19 @@ def group(
     to: str,
     *,
     group: str = "g",
-    queues: int = 1,
-    retries: int = 16,
+    queues: int | None = 1,
+    retries: int | None = 16,
     more: Mapping[str, object] | None = None,
     named: bool = True,
 ) -> RecordedCall:
     """An administrator creates or changes a consumer group.
 
-    `more`: further fields, such as `consumeEnable`; the others have the broker's defaults. `named`: include the group's name.
+    `more`: further fields, such as `consumeEnable`. Fields that are left out, also `queues` or `retries` of None, have the broker's
+    defaults. `named`: include the group's name.
     """
     name = {"groupName": context.names.group(group)} if named else {}
-    data = {**name, "retryQueueNums": queues, "retryMaxTimes": retries, **(more or {})}
+    counts = {field: count for field, count in (("retryQueueNums", queues), ("retryMaxTimes", retries)) if count is not None}
+    data = {**name, **counts, **(more or {})}
     return RecordedCall("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
 
 
@@ -439,6 +441,30 @@ def consumer(
 def leave(context: Context, to: str, *, group: str = "g") -> RecordedCall:
     """A consumer unregisters from its group."""
     return RecordedCall("leave", to, codes.UNREGISTER_CLIENT, {"clientID": CLIENT, "consumerGroup": context.names.group(group)})
+
+
+def members(context: Context, to: str, *, group: str = "g") -> RecordedCall:
+    return RecordedCall("members", to, codes.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": context.names.group(group)})
+
+
+def lock(
+    context: Context, to: str, *, topic: str = "A", queues: Sequence[int] = (0,), group: str = "g", holder: str = CLIENT
+) -> RecordedCall:
+    """A consumer locks queues of a topic for its group, or renews its locks. `holder` is its client id."""
+    return RecordedCall("lock", to, codes.LOCK_BATCH_MQ, {}, _locks(context, to, topic, queues, group, holder))
+
+
+def unlock(
+    context: Context, to: str, *, topic: str = "A", queues: Sequence[int] = (0,), group: str = "g", holder: str = CLIENT
+) -> RecordedCall:
+    """A consumer frees queues that it has locked. `holder` is its client id."""
+    return RecordedCall("unlock", to, codes.UNLOCK_BATCH_MQ, {}, _locks(context, to, topic, queues, group, holder))
+
+
+def _locks(context: Context, to: str, topic: str, queues: Sequence[int], group: str, holder: str) -> bytes:
+    named = [{"topic": context.names.topic(topic), "brokerName": to, "queueId": queue} for queue in queues]
+    data = {"consumerGroup": context.names.group(group), "clientId": holder, "mqSet": named}
+    return json.dumps(data, separators=(",", ":")).encode()
 
 
 def stored_bytes(context: Context, call: RecordedCall) -> int:

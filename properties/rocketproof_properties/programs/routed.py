@@ -9,7 +9,7 @@ from .phrase import Phrase, phrase, step
 from .phrases import TOPIC_A, sent
 from .values import VALUES, one_of
 
-_REGISTERED: Final = "address broker_id topics version altered"
+_REGISTERED: Final = "address broker_id topics version sys_flag lacking altered"
 """Later name servers reject a broker's first registration if it has a single topic."""
 _REGISTER: Final = step("register", _REGISTERED)
 _ROUTE: Final = step("route", topic="A")
@@ -46,7 +46,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "write permission in a name server", step("register", _REGISTERED, topics=one_of(*_PERMITTED)),
-        step("permit_writes", "permitted name"), *_ROUTES, lasting=True, changes=(1, 2),
+        step("permit_writes", "permitted name"), *_ROUTES, lasting=True, changes=(0, 1, 2), often=8,
     ),
     phrase(
         "a topic that a name server forgets", step("register", "cluster", topics={"R": (4, 4, 6), "S": (4, 4, 6)}),

@@ -153,6 +153,9 @@ _ATTRIBUTES: Final = (
 _QUERIED_QUEUES: Final = (0, 1, 7, 8, -1)
 _TIMES: Final = (1_000_000_000_000, 4_102_444_800_000)
 """Times in ms before and after all records."""
+_LOCKED: Final = ((0,), (0, 1), (1,), (1, 2, 7), ())
+"""Queues that a consumer locks together."""
+_HOLDERS: Final = ("c1", "c2")
 _BOOLEANS: Final = (False, True)
 
 VALUES: Final[Mapping[str, Values]] = {
@@ -206,7 +209,7 @@ VALUES: Final[Mapping[str, Values]] = {
             ("msgId", "x"), ("topic", "B"), ("commitOrRollback", "4"),
         ),
     },
-    "unknown": {"code": (9999, 38), "one_way": _BOOLEANS},
+    "unknown": {"code": (9999, 203), "one_way": _BOOLEANS},
     "topic": {
         "topic": ("A", "B", "T", "%RETRY%g", "%DLQ%g", "a b", "täg", TEMPLATE),
         "read": _COUNTS,
@@ -220,8 +223,8 @@ VALUES: Final[Mapping[str, Values]] = {
     },
     "group": {
         "group": ("g", "h"),
-        "queues": (1, 2, 4, 0, -1),
-        "retries": (16, 2, 0, -1),
+        "queues": (1, 2, 4, 0, -1, None),
+        "retries": (16, 2, 0, -1, None),
         "more": (None, *({name: False} for name in _FLAGS), {"brokerId": 1}, {"whichBrokerWhenConsumeSlowly": 0}),
     },
     "configure": {
@@ -276,6 +279,9 @@ VALUES: Final[Mapping[str, Values]] = {
         "model": ("CLUSTERING", "BROADCASTING"),
     },
     "leave": {"group": ("g", "h"), "altered": (None, ("producerGroup", "g"), ("clientID", "nobody"))},
+    "members": {"group": ("g", "h", "nobody")},
+    "lock": {"topic": ("A", "B"), "queues": _LOCKED, "group": ("g", "h"), "holder": _HOLDERS},
+    "unlock": {"topic": ("A", "B"), "queues": _LOCKED, "group": ("g", "h"), "holder": _HOLDERS},
     # A name server
     "route": {
         "topic": ("A", "B", "T", "nowhere", "R", "S", TEMPLATE, "DefaultCluster", SCHEDULE, "  ", "a b", "x" * 128),
@@ -292,6 +298,8 @@ VALUES: Final[Mapping[str, Values]] = {
         ),
         "version": (1, 2, 3),
         "cluster": ("cluster", "other"),
+        "sys_flag": (0, 1, 2, 3),
+        "lacking": ("", "perm", "readQueueNums", "writeQueueNums", "topicSysFlag", "topicFilterType", "order"),
         "altered": (
             None, ("bodyCrc32", "1"), ("heartbeatTimeoutMillis", "60000"), ("enableActingMaster", "true"), ("enableActingMaster", "false"),
         ),

@@ -107,6 +107,9 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "heartbeat": _request_step("a client sends a heartbeat", requests.heartbeat),
     "consumer": _request_step("a consumer sends a heartbeat with its subscription", requests.consumer),
     "leave": _request_step("a consumer leaves its group", requests.leave),
+    "members": _request_step("a consumer queries the members of its group", requests.members),
+    "lock": _request_step("a consumer locks queues for its group, or renews its locks", requests.lock),
+    "unlock": _request_step("a consumer unlocks queues", requests.unlock),
     "cluster": _request_step("a client queries the brokers of a name server", nameserver.cluster),
     "values": _request_step("a client queries the values in a name server", nameserver.values),
     # Other steps

@@ -13,7 +13,7 @@ from ..history.exchange import Exchange
 from ..history.exchanges import JUDGED, PROGRESS, QUERIES
 from .placement import PLACEMENT_OPS
 
-MODELLED = frozenset((*JUDGED, *PLACEMENT_OPS, *PROGRESS, *QUERIES, "heartbeat", "leave"))
+MODELLED = frozenset((*JUDGED, *PLACEMENT_OPS, *PROGRESS, *QUERIES, "heartbeat", "leave", "lock", "unlock"))
 """Requests that change no group's offset except as the specification describes."""
 
 

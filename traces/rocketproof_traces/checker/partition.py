@@ -28,7 +28,7 @@ from .group_offsets import changes_offsets_unseen
 from .placement import PLACEMENT_OPS, linked_topics, subject_of
 from .requests import Break, Snapshot, breaks_of, is_specified, requests_of, snapshots_of
 
-MAKE_NONE = (*QUERIES, "pull", "commit", "leave", "delete_topic", "delete_group", "end_transaction", "configure")
+MAKE_NONE = (*QUERIES, "pull", "commit", "leave", "lock", "unlock", "delete_topic", "delete_group", "end_transaction", "configure")
 """Requests by which a broker creates no topic. Sends, send-backs, heartbeats and updates do create topics (TCM-10 to TCM-30)."""
 _OF_A_TOPIC = frozenset((*JUDGED, *PLACEMENT_OPS, *PROGRESS))
 _MAKE_NO_OTHER = frozenset((*MAKE_NONE, *PLACEMENT_OPS))

@@ -27,7 +27,7 @@ CREATION, PERMISSION = "autoCreateTopicEnable", "brokerPermission"
 """The settings whose changes the specification covers."""
 QUERIES = (
     *("topic_config", "topics", "settings", "groups", "stats"),
-    *("max_offset", "min_offset", "earliest", "search", "progress", "find", "view"),
+    *("max_offset", "min_offset", "earliest", "search", "progress", "find", "view", "members"),
 )
 """The requests that change nothing at a broker. A pull is none of them: it may commit an offset."""
 PROGRESS = ("commit", "progress")

@@ -17,6 +17,7 @@ from typing import Final
 from rocketproof_properties.brokers.deployment import TargetError
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.programs.coverplan import SOURCE, plan
 from rocketproof_properties.programs.program import Program, ProgramOptions, generate
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.report import HISTORIES, ValidationReport
@@ -51,12 +52,14 @@ class Baseline:
         return [self.programs[place] for place in places if place in through or wanted & self.started]
 
 
-def baseline(profile: str, count: int, seed: int, progress: Progress) -> Baseline:
-    """Run the programs on the unchanged implementation.
+def baseline(profile: str, count: int, seed: int, progress: Progress, *, cover: bool = False) -> Baseline:
+    """Run the programs on the unchanged implementation. With `cover`, those of the transition cover follow.
 
     Raises InputError if they find something, TargetError if they do not run to their end, KeyboardInterrupt.
     """
-    base = Baseline(profile, generate(ProgramOptions(profile, count, seed, **possible(Forked.offers), **changeable(Forked.offers))))
+    programs = generate(ProgramOptions(profile, count, seed, **possible(Forked.offers), **changeable(Forked.offers)))
+    covering = plan(profile, seed, **possible(Forked.offers), only=()).programs if cover else ()
+    base = Baseline(profile, [*programs, *covering])
     target = Forked(profile, traced=True)
     try:
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:
@@ -67,6 +70,11 @@ def baseline(profile: str, count: int, seed: int, progress: Progress) -> Baselin
     finally:
         target.end()
     return base
+
+
+def is_of_cover(program: Program) -> bool:
+    """Return whether the program belongs to the transition cover."""
+    return program.source.startswith(SOURCE)
 
 
 def perform(

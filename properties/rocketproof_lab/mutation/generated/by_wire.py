@@ -1,4 +1,7 @@
-"""Trial over the wire: run the programs that reach a mutant on the changed implementation until one finds something."""
+"""Trial over the wire: run the programs that reach a mutant on the changed implementation until one finds something.
+
+With the cover, the programs of the transition cover follow if the generated programs found nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from rocketproof_properties.programs.program import Program
 from ..forks import ForkedTask, needs_fork, run_forked
 from ..results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, MutantOutcome, ResultFormat
 from ..runner import RunLimits
-from .baseline import baseline, perform
+from .baseline import baseline, is_of_cover, perform
 from .reasons import argued
 from .switched import WireMutant
 from .target import Forked
@@ -27,7 +30,9 @@ AT_A_TIME: Final = 8
 LONGEST: Final = 240.0
 """Time limit in seconds for the programs of one mutant. With 90 s, 10 % of them did not end on a machine with a load of 14 to 27."""
 BEYOND: Final = 60.0
-"""Seconds after the time limit of its programs at which a trial is aborted."""
+"""Seconds after the time limits of its programs at which a trial is aborted."""
+PROGRAMS: Final = "programs"
+COVER: Final = "cover"
 _TEXT: Final = 300
 """Maximum number of characters saved of a finding's text."""
 FORMAT: Final = ResultFormat(
@@ -35,7 +40,7 @@ FORMAT: Final = ResultFormat(
     noun="change",
     schema="rocketproof-generated-changes",
     rows="changes",
-    columns={name: name for name in ("id", "part", "module", "kind", "verdict", "by", "how", "worth", "programs", "seconds")},
+    columns={name: name for name in ("id", "part", "module", "kind", "verdict", "by", "with", "how", "worth", "programs", "seconds")},
     words={
         NOTICED: "a program found something",
         EQUIVALENT: "the same behaviour, for a reason",
@@ -49,25 +54,26 @@ FORMAT: Final = ResultFormat(
 
 
 class TrialByWire:
-    """Tries mutants with at most `programs` programs of a seed. Outcomes have these further columns:
+    """Tries mutants with at most `programs` programs of a seed and, with `cover`, those of the transition cover.
 
-    `worth`: number of programs that reach the mutant. `programs`: number of judged programs.
+    Outcomes have these further columns. `worth`: number of programs that reach the mutant. `programs`: number of judged programs. `with`:
+    the programs that noticed the mutant (`programs`, `cover`), or "".
     """
 
     format = FORMAT
 
-    def __init__(self, profile: str, programs: int, seed: int) -> None:
-        self._profile, self._programs, self._seed = profile, programs, seed
-        self.options: Mapping[str, Any] = {"profile": profile, "programs": programs, "seed": seed}
+    def __init__(self, profile: str, programs: int, seed: int, *, cover: bool = False) -> None:
+        self._profile, self._programs, self._seed, self._cover = profile, programs, seed, cover
+        self.options: Mapping[str, Any] = {"profile": profile, "programs": programs, "seed": seed, "cover": cover}
         self._argued: dict[str, tuple[MutantOutcome, MutantOutcome]] = {}
 
     def run(self, mutants: Sequence[WireMutant], limits: RunLimits) -> None:
         """Try the mutants. Raises InputError if the programs find something without a change, and TargetError if they end early."""
         needs_fork()
         with guardian.temporary_folder() as folder:
-            base = baseline(self._profile, self._programs, self._seed, limits.progress)
+            base = baseline(self._profile, self._programs, self._seed, limits.progress, cover=self._cover)
             tasks = []
-            for mutant in mutants:
+            for mutant in sorted(mutants, key=self._is_argued):  # the others first: the run may end early
                 if programs := base.programs_for(mutant):
                     tasks.append(ForkedAttempt(mutant, programs, self._profile, folder))
                 else:
@@ -77,6 +83,10 @@ class TrialByWire:
                 for done, task in enumerate(ended, unreached + 1):
                     limits.add(task.outcome)
                     limits.progress("changes", done, len(mutants))
+
+    def _is_argued(self, mutant: WireMutant) -> bool:
+        """Return whether nothing has to notice the mutant."""
+        return argued(replace(_undecided(mutant), verdict=SURVIVED), mutant, self._profile).verdict != SURVIVED
 
     def final(self, mutant: WireMutant, outcome: MutantOutcome | None, stopped: str) -> MutantOutcome:
         """Return the outcome with the reason why nothing has to notice the mutant, if it needs one and one exists."""
@@ -94,7 +104,7 @@ class TrialByWire:
 
 def _undecided(mutant: WireMutant, verdict: Literal["undecided", "unreached"] = UNDECIDED) -> MutantOutcome:
     labels = {"part": mutant.part, "module": mutant.module, "kind": mutant.kind}
-    return MutantOutcome(mutant.id, verdict, more={**labels, "worth": 0, "programs": 0})
+    return MutantOutcome(mutant.id, verdict, more={**labels, "with": "", "worth": 0, "programs": 0})
 
 
 @dataclass(eq=False)
@@ -110,7 +120,7 @@ class ForkedAttempt(ForkedTask):
         self.outcome = _undecided(self.mutant)
 
     def patience(self) -> float:
-        return LONGEST + BEYOND
+        return LONGEST * len(self._stages) + BEYOND
 
     def receive(self, message: MutantOutcome) -> None:
         self.outcome = message
@@ -127,29 +137,48 @@ class ForkedAttempt(ForkedTask):
         tempfile.tempdir = str(self.folder)
         send(self.attempt())
 
+    @property
+    def _stages(self) -> dict[str, Sequence[Program]]:
+        """The programs of the trial by their origin, in the order of the trial."""
+        found = {
+            PROGRAMS: [program for program in self.programs if not is_of_cover(program)],
+            COVER: [program for program in self.programs if is_of_cover(program)],
+        }
+        return {name: programs for name, programs in found.items() if programs}
+
     def attempt(self) -> MutantOutcome:
-        """Return the outcome of the mutant."""
+        """Return the outcome of the mutant: that of the first programs that notice it, else undecided if one of them is."""
         began = time.monotonic()
+        outcomes = list[MutantOutcome]()
+        for name, programs in self._stages.items():
+            outcomes.append(self._attempt(name, programs))
+            if outcomes[-1].verdict == NOTICED:
+                break
+        judged = sum(each.more["programs"] for each in outcomes)
+        outcome = next((each for each in reversed(outcomes) if each.verdict != SURVIVED), outcomes[-1])
+        return replace(outcome, more={**outcome.more, "programs": judged}, seconds=time.monotonic() - began)
+
+    def _attempt(self, name: str, programs: Sequence[Program]) -> MutantOutcome:
+        """Return the outcome with these programs."""
         outcome = replace(self.outcome, verdict=SURVIVED, more={**self.outcome.more, "worth": len(self.programs)})
+        noticed = replace(outcome, verdict=NOTICED, more={**outcome.more, "with": name})
         target = Forked(self.profile, self.mutant.ready())
         try:
-            with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:
-                report = perform(target, Path(name) / "run", self.programs, AT_A_TIME, LONGEST, lambda what, done, of: None)
+            with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
+                report = perform(target, Path(folder) / "run", programs, AT_A_TIME, LONGEST, lambda what, done, of: None)
         except TargetError as problem:
-            outcome = replace(outcome, verdict=NOTICED, by="target", how=str(problem)[:_TEXT])
-        else:
-            verdicts = [finding.verdict for finding in report.findings] + [each for judged in report.judged for each in judged.unconfirmed]
-            judged = len(report.judged)
-            outcome = replace(outcome, more={**outcome.more, "programs": judged})
-            if verdicts:
-                outcome = replace(outcome, verdict=NOTICED, by=verdicts[0].property, how=verdicts[0].text[:_TEXT])
-            elif report.stopped.startswith("--time"):
-                outcome = replace(outcome, verdict=UNDECIDED, how=f"only {judged} of {len(self.programs)} programs within {LONGEST:g} s")
-            elif report.undecided and not report.stopped:
-                how = f"{report.undecided[0].what}: {report.undecided[0].reason}"[:_TEXT]
-                outcome = replace(outcome, verdict=UNDECIDED, how=how)
-            elif report.stopped:
-                outcome = replace(outcome, verdict=NOTICED, by="target", how=report.stopped[:_TEXT])
+            return replace(noticed, by="target", how=str(problem)[:_TEXT])
         finally:
             target.end()
-        return replace(outcome, seconds=time.monotonic() - began)
+        verdicts = [finding.verdict for finding in report.findings] + [each for judged in report.judged for each in judged.unconfirmed]
+        if verdicts:
+            outcome = replace(noticed, by=verdicts[0].property, how=verdicts[0].text[:_TEXT])
+        elif report.stopped.startswith("--time"):
+            how = f"only {len(report.judged)} of {len(programs)} programs within {LONGEST:g} s"
+            outcome = replace(outcome, verdict=UNDECIDED, how=how)
+        elif report.undecided and not report.stopped:
+            how = f"{report.undecided[0].what}: {report.undecided[0].reason}"[:_TEXT]
+            outcome = replace(outcome, verdict=UNDECIDED, how=how)
+        elif report.stopped:
+            outcome = replace(noticed, by="target", how=report.stopped[:_TEXT])
+        return replace(outcome, more={**outcome.more, "programs": len(report.judged)})

@@ -10,6 +10,7 @@ ports). Programs with concurrent clients have no single order, so only the other
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -52,6 +53,8 @@ _OF_LOG: Final = ("physOffset", "queueOffset", "storeHost", "propertiesText", "b
 _BORN: Final = "bornTimestamp"
 OF_MOVING: Final = ("max_offset", "min_offset", "search", "earliest", "stats", "pull")
 """Requests whose responses show the content of a queue."""
+_OF_CONSUMERS: Final = {"members": "consumerIdList", "lock": "lockOKMQSet"}
+"""Requests of consumers that share queues, with the list in their response bodies. Its order is chance."""
 _WITH_BODY: Final = ("cluster", "other")
 """Requests to a name server whose response body is compared."""
 ANSWER: Final = "answer"
@@ -226,6 +229,10 @@ class ReferenceReplay:
                 self.followed.places.update(zip(places_there, places_here, strict=True))
         if response is not None and recorded.code == codes.SUCCESS and exchange.request["to"] == NAME_SERVER and exchange.op in _WITH_BODY:
             differences += self._name_server_body(exchange, response)
+        if response is not None and recorded.code == response.code == codes.SUCCESS and exchange.op in _OF_CONSUMERS:
+            name = _OF_CONSUMERS[exchange.op]
+            theirs, ours = (_rows(data, name) for data in (body_of(exchange.outcome), response.body))
+            differences += [FieldDifference(name, theirs, ours)] * (theirs != ours)
         yield from within(differences, str(exchange), exchange.seq)
 
     def _has_waited(self, exchange: Exchange) -> bool:
@@ -353,6 +360,16 @@ def _is_less(theirs: str, ours: str) -> bool:
     """Whether both are numbers, and the first is smaller."""
     actual, expected = java_long(theirs), java_long(ours)
     return actual is not None and expected is not None and actual < expected
+
+
+def _rows(data: bytes | None, name: str) -> list[str] | None:
+    """Return the sorted rows of a list in a JSON body as texts; None without such a list."""
+    try:
+        body = fastjson.loads(data or b"")
+    except ValueError:
+        return None
+    rows = body.get(name) if isinstance(body, dict) else None
+    return sorted(json.dumps(row, sort_keys=True) for row in rows) if isinstance(rows, list) else None
 
 
 def _in_queue(data: bytes | None) -> list[int]:

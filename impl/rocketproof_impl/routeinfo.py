@@ -109,7 +109,7 @@ class RouteInfoManager:
         if self.profile.refuses_single_topic and register_first and len(table) == 1:
             return None
         broker.broker_addrs[broker_id] = broker_addr
-        if broker_id == MASTER_ID or (self.profile.acting_master and acting_master is not None and broker_id == min(broker.broker_addrs)):
+        if self._reads_topics(broker, broker_id, acting_master):
             changed = register_first or self.is_topic_config_changed(who, version)
             cleared = WRITE if broker_id != MASTER_ID and (acting_master or self.profile.slaves_lose_write) else 0
             for config in table.values():
@@ -122,6 +122,13 @@ class RouteInfoManager:
         elif filter_servers is not None:
             self.filter_server_table.pop(who, None)
         return RegisterBrokerResult() if broker_id == MASTER_ID else self._master_of(cluster_name, broker_name)
+
+    def _reads_topics(self, broker: BrokerData, broker_id: int, acting_master: bool | None) -> bool:
+        """Whether a registration may change topics: a master's, in later profiles also that of the smallest id if it states
+        `acting_master` (NS-05)."""
+        if broker_id == MASTER_ID:
+            return True
+        return self.profile.acting_master and acting_master is not None and broker_id == min(broker.broker_addrs)
 
     def _check_room(self, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int) -> None:
         """Raise JavaError if this registration would exceed a bound on brokers."""

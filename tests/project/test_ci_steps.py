@@ -92,4 +92,4 @@ def test_a_step_that_does_not_exist_is_refused(places: Path, capsys: pytest.Capt
     with pytest.raises(SystemExit) as ended:
         CI.main(["run", "nonsense"])
     assert ended.value.code == 2
-    assert "there is no step 'nonsense'; there are: types, " in capsys.readouterr().err
+    assert "there is no step 'nonsense'; there are: page, types, " in capsys.readouterr().err

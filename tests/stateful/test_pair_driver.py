@@ -46,7 +46,7 @@ def asks_nobody(self: Durability, appended: Any, message: Any) -> None:
         (Durability, "ask_replica", asks_nobody, ["put(late=True)"]),
         (haclient, "OFFSET", SimpleNamespace(pack=more_than_it_has), [*FOLLOWED, "put(late=False)", "copy()", "report()", "confirm()"]),
         (SlaveSynchronize, "sync_all", copies_nothing, ["create()", "register_slave()", "copy_topics()", "lose_master()", "promote()"]),
-        (nameserver.NameServer, "_clean", lambda self, broker: None, ["create()", "lose_master()"]),
+        (nameserver.NameServer, "_clean", lambda *_: None, ["create()", "lose_master()"]),
     ],
     ids=["lag", "flush first", "report", "topics", "route"],
 )

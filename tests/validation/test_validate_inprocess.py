@@ -95,8 +95,7 @@ def test_report_is_written_for_people_and_programs(done: tuple[report.Validation
 
 def test_known_violations_are_known(done: tuple[report.ValidationReport, Path]) -> None:
     found, _ = done
-    shown = {(row.id, row.condition) for row in found.rows if row.expected == "violated" and row.broken}
-    assert ("INV-44", "messages with a delay") in shown
+    assert {row.id for row in found.rows if row.expected == "violated" and row.broken} >= {"INV-44", "INV-57"}
 
 
 def test_report_is_judged_again_without_broker(done: tuple[report.ValidationReport, Path]) -> None:

@@ -40,7 +40,7 @@ PATCHES: dict[str, Patch] = {
     "M-116": [
         Text(f"{_SERVER}._update_queue_data", "entries[:] = [entry for entry in entries if entry.broker_name != new.broker_name]\n", "")
     ],
-    "M-117": [Text(f"{_SERVER}.register_broker", "if broker_id == MASTER_ID:", "if True:")],
+    "M-117": [Text(f"{_SERVER}._reads_topics", "if broker_id == MASTER_ID:", "if True:")],
     "M-118a": [Text(f"{_SERVER}.scan", "EXPIRED_MILLIS < now", "EXPIRED_MILLIS <= now")],
     "M-118b": [
         Text(

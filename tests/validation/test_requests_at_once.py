@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from performing import performed
 
 from rocketproof_properties.brokers.inprocess import InProcess
@@ -20,18 +21,18 @@ STEPS: tuple[Step, ...] = (
 )  # fmt: skip
 
 
-def overlapped(path: Path, told: str) -> None:
-    """Make the two commits of a history overlap in either order of arrival, and change the offset in the last response."""
+def overlapped(path: Path, op: str, told: str, field: str, value: str) -> None:
+    """Make the last two requests of an operation overlap, and change a field in the last response of another operation."""
     header, *events = (json.loads(line) for line in path.read_text("utf-8").splitlines())
-    asked = [event for event in events if event.get("op") == "commit" and event["type"] == "invoke"]
-    answered = [event for event in events if event.get("op") == "commit" and event["type"] == "ok"]
+    asked = [event for event in events if event.get("op") == op and event["type"] == "invoke"][-2:]
+    answered = [event for event in events if event.get("op") == op and event["type"] == "ok"][-2:]
     at = min(events.index(event) for event in (*asked, *answered))
     others = [event for event in events if event not in asked and event not in answered]
-    for number, event in enumerate([*others[:at], *asked, *answered, *others[at:]]):
-        event["seq"] = number if "seq" in event else event.get("seq")
-        if event.get("op") == "progress" and event["type"] == "ok" and "offset" in (event["value"].get("fields") or {}):
-            event["value"]["fields"]["offset"] = told
     ordered = [*others[:at], *asked, *answered, *others[at:]]
+    for number, event in enumerate(ordered):
+        event["seq"] = number if "seq" in event else event.get("seq")
+        if event.get("op") == told and event["type"] == "ok" and field in (event["value"].get("fields") or {}):
+            event["value"]["fields"][field] = value
     path.write_text("".join(json.dumps(event) + "\n" for event in (header, *ordered)), "utf-8")
 
 
@@ -40,10 +41,24 @@ def test_either_order_of_two_commits_is_accepted_and_no_other_offset(tmp_path: P
         path = performed(running, tmp_path, *STEPS)
     found = {}
     for told in ("1", "3", "2"):
-        overlapped(path, told)
+        overlapped(path, "commit", "progress", "offset", told)
         assert len(at_once(load(path)) or ()) == 2
         judged = judge_file(path, PROFILE, ("reference",))
         assert "reference" in judged.by
         found[told] = [finding.property for finding in judged.unconfirmed]
     assert not found["1"] or not found["3"], "the queries afterwards show one of them"
     assert "progress.offset" in found["2"]
+
+
+@pytest.mark.parametrize("value", ["1", "7"])
+def test_responses_before_an_overlap_are_compared(tmp_path: Path, value: str) -> None:
+    """Two sends at once have no known order; a wrong response before them is a finding, and the rest is judged by the others."""
+    queue = {"topic": "A", "queue": 0}
+    with InProcess(PROFILE).open() as running:
+        path = performed(
+            running, tmp_path, ("send", queue), ("max_offset", queue), ("meet", {}), ("send", queue), ("send", {**queue, "client": 1})
+        )
+    overlapped(path, "send", "max_offset", "offset", value)
+    judged = judge_file(path, PROFILE, ("reference",))
+    assert judged.by == ()
+    assert [finding.property for finding in judged.deviations] == ([] if value == "1" else ["max_offset.offset"])

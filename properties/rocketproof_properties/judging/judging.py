@@ -23,7 +23,7 @@ from rocketproof_traces.checker.steps import SearchBound
 from ..brokers.runs.parsed import ParsedHistory, load
 from .claims import judge_claims
 from .exchanges import exchanges_of
-from .reference.findings import can_follow, judge_reference
+from .reference.findings import judge_reference
 from .specification import EXPANDED, is_specified, judge_specification
 from .verdicts import JUDGES, Judge, JudgedProgram, JudgeResult, judged_program
 
@@ -43,6 +43,6 @@ def judge(
         results.append(judge_specification(program, path, bound))
     if "claims" in judges:
         results.append(judge_claims(program))
-    if "reference" in judges and can_follow(history):
-        results.append(judge_reference(program))
+    if "reference" in judges:
+        results.extend(judge_reference(program))
     return judged_program(program, path, results)

@@ -75,7 +75,10 @@ def finding_key(judge: str, property_: str, difference: Mapping[str, str] | None
 
 @dataclass(frozen=True)
 class JudgeResult:
-    """The result of one judge. The fields have the meaning of those of `JudgedProgram`; each judge leaves out what it does not decide."""
+    """The result of one judge. The fields have the meaning of those of `JudgedProgram`; each judge leaves out what it does not decide.
+
+    `partly`: only the beginning of the program was judged, so that the judge's findings count and it does not belong to `by`.
+    """
 
     judge: Judge
     deviations: Sequence[ProgramFinding] = ()
@@ -87,6 +90,7 @@ class JudgeResult:
     shared: Touched | None = None
     claims: Mapping[str, tuple[bool, Expected, str]] = field(default_factory=dict)
     exercised: frozenset[str] = frozenset()
+    partly: bool = False
 
 
 @dataclass
@@ -164,7 +168,7 @@ def judged_program(program: ProgramExchanges, path: Path, results: Sequence[Judg
     """Combine the results of the judges that judged a program."""
     history = program.history
     judged = JudgedProgram(history.program.number, path, history.program.source, program.conditions, whole=history.whole)
-    judged.by = tuple(result.judge for result in results)
+    judged.by = tuple(result.judge for result in results if not result.partly)
     for result in results:
         judged.deviations += result.deviations
         judged.unconfirmed += result.unconfirmed

@@ -16,11 +16,22 @@ from typing import Final
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_traces.common.outcomes import JudgingOutcome, decisive
+from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from .comparison import ENTRY, FieldDifference
 from .following import DELAY_STEP
-from .orders import Item, at_once, by_sending_time, late_closes, late_unregistrations, newer_backups, orders, others_deletions
+from .orders import (
+    Item,
+    at_once,
+    by_sending_time,
+    first_overlap,
+    late_closes,
+    late_unregistrations,
+    newer_backups,
+    orders,
+    others_deletions,
+)
 from .program import ReferenceReplay
 from .readback import NEXT_OFFSET
 
@@ -76,6 +87,28 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
         differing_then = {(each.where, each.field) for each in ReferenceReplay(history, profile, history.items, until=until).compare()}
         differing = [each for each in differing if (each.where, each.field) in differing_then]
     return differing
+
+
+def differences_before_overlap(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
+    """Return the differences in the responses before the first requests that overlap, in order.
+
+    The list is empty if another program's deletion or another moment explains each of them, or if one-way requests, held pulls or lost
+    connections before the overlap leave the order open.
+    """
+    begin = first_overlap(history)
+    items = [item for item in history.items if begin is None or item.seq < begin]
+    requests = [item for item in items if isinstance(item, Exchange)]
+    unordered = any(each.one_way or held_millis(each) is not None for each in requests)
+    lost = any(event.op == "disconnect" and (begin is None or event.seq < begin) for event in history.recorded.others)
+    if begin is None or not requests or unordered or lost or _is_open(history):
+        return []
+    first: list[FieldDifference] = []
+    for order, until in itertools.product([items, *others_deletions(history, items)], (None, *_moments(history))):
+        differing = [each for each in ReferenceReplay(history, profile, order, until=until).compare() if 0 <= each.seq < begin]
+        if not differing:
+            return []
+        first = first or differing
+    return first
 
 
 def _at_once(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rocketproof_profiles import PROFILES
@@ -12,39 +13,52 @@ from ...catalogue.conditions import UNREAD
 from ..exchanges import ProgramExchanges
 from ..verdicts import JudgeResult, ProgramFinding
 from .comparison import FieldDifference
-from .differences import differences, is_comparable
+from .differences import differences, differences_before_overlap, is_comparable
 from .dispatched import OF_DISPATCH
 from .program import ANSWER
 from .rules import deciding_alone, rules_of_difference
 
 
-def can_follow(history: ParsedHistory) -> bool:
-    """Whether the reference implementation can follow the history, and the history and the broker's settings are completely known."""
-    return is_comparable(history) and history.whole and not history.unreadable
+def judge_reference(program: ProgramExchanges) -> Iterator[JudgeResult]:
+    """Judge a program whose history and broker settings are completely known; otherwise yield nothing.
 
-
-def judge_reference(program: ProgramExchanges) -> JudgeResult:
-    """Judge a program that the reference implementation can follow. Differences that a fault or chance may explain are unconfirmed."""
+    Differences that a fault or chance may explain are unconfirmed. If clients do something at once that has no known order, the program is
+    judged partly: up to there.
+    """
     history = program.history
+    if not history.whole or history.unreadable:
+        return
+    if not is_comparable(history):
+        before = differences_before_overlap(history, PROFILES[program.profile])
+        if before and program.conditions.isdisjoint(UNREAD) and not program.faults:
+            yield _result(program, before, partly=True)
+        return
     differing = differences(history, PROFILES[program.profile])
     if not program.conditions.isdisjoint(UNREAD):
         # It is chance how many records the broker dispatches before it reaches a record that cannot be read. A start ends the log there.
         first = min((event.seq for event in history.recorded.others if event.type == "crash"), default=len(history.events))
         differing = [each for each in differing if 0 <= each.seq < first and not _depends_on_dispatch(each, history)]
-    rules_held = frozenset[str]()
+    result = _result(program, differing)
     if not differing and not program.in_doubt:
-        rules_held = deciding_alone(history, {record.topic for log in program.stored.whole.logs.values() for record in log.records})
+        stored = {record.topic for log in program.stored.whole.logs.values() for record in log.records}
+        result = replace(result, rules_held=deciding_alone(history, stored))
+    yield result
+
+
+def _result(program: ProgramExchanges, differing: Sequence[FieldDifference], *, partly: bool = False) -> JudgeResult:
+    """Return the result for differences in order. Later differences follow from the first."""
+    history = program.history
     chance = [each for each in differing if each.by_chance]
     at_of = numbered(history) if chance else {}
     deviations, unconfirmed = [], [replace(of_difference(each, history), at=at_of[each.seq]) for each in chance]
-    for difference in [each for each in differing if not each.by_chance][:1]:  # later differences follow from the first
+    for difference in [each for each in differing if not each.by_chance][:1]:
         finding = of_difference(difference, history)
         fault = next((each for each in program.faults if difference.field == ANSWER and each.seq == difference.seq), None)
         if fault is None:
             deviations.append(finding)
         else:
             unconfirmed.append(replace(finding, at=fault.at))
-    return JudgeResult("reference", deviations, unconfirmed, rules_held)
+    return JudgeResult("reference", deviations, unconfirmed, partly=partly)
 
 
 def of_difference(difference: FieldDifference, parsed: ParsedHistory) -> ProgramFinding:

@@ -95,6 +95,11 @@ def at_once(history: ParsedHistory) -> list[list[Item]] | None:
     return found
 
 
+def first_overlap(history: ParsedHistory) -> int | None:
+    """Return the number of the event with which the first requests begin that overlap, None if no requests overlap."""
+    return next((group[0].seq for group in _overlapping(history) if len(group) > 1), None)
+
+
 def _overlapping(history: ParsedHistory) -> Iterator[list[Exchange]]:
     """Yield the requests in the order in which they were served, grouped so that requests of different groups do not overlap."""
     group: list[Exchange] = []

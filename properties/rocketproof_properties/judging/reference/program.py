@@ -5,7 +5,7 @@ translated to places in the own log. Compared are response codes, remarks and fi
 records that were read back.
 
 Left out are values that depend on other programs (offsets in the broker's own topics) and values that two runs never share (times, hosts,
-ports). Programs with concurrent clients have no single order, so only the other judges judge them.
+ports). Programs with concurrent clients have no single order, so they are compared up to the first requests that overlap.
 """
 
 from __future__ import annotations

@@ -7,13 +7,11 @@ overlap, lost responses, one-way requests and unread queues make no row, or a ro
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import (
@@ -30,12 +28,8 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.flags import COMMIT, NOT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, ROLLBACK
 from rocketproof_protocol.numbers import java_boolean, java_int, java_long, whole_number
 from rocketproof_protocol.properties import (
-    CLUSTER,
-    CRC32,
     DELAY,
     KEYS,
-    MSG_REGION,
-    REAL_QID,
     REAL_TOPIC,
     TAGS,
     TIMER_DEL_UNIQKEY,
@@ -43,24 +37,49 @@ from rocketproof_protocol.properties import (
     TIMER_DELAY_SEC,
     TIMER_DELIVER_MS,
     TIMER_OUT_MS,
-    TRACE_ON,
     TRAN_MSG,
     UNIQ_KEY,
-    WAIT,
 )
 from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, DLQ_PREFIX, HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_traces.audit.row_rules import Row, row_of
 from rocketproof_traces.audit.store import class_of
 from rocketproof_traces.audit.vocabulary import Class
-from rocketproof_traces.history.events import Event
-from rocketproof_traces.history.exchange import Exchange, kept_body, places
-from rocketproof_traces.stored.record import StoredRecord, place_of, record_at, records_in
+from rocketproof_traces.history.exchange import Exchange, kept_body
+from rocketproof_traces.stored.record import StoredRecord
 
 from .history import OK, BrokerRequest, History, QueueEntry, StoredExchange
+from .promisereading import (
+    CREATING,
+    END,
+    Span,
+    are_equal,
+    arrival_row,
+    asks_about,
+    consumers_of,
+    given_properties,
+    group_of,
+    has_ended,
+    int_of,
+    is_first,
+    is_own,
+    is_routed,
+    is_valid,
+    keys_of,
+    last_of,
+    long_of,
+    look_of,
+    may_create,
+    place_of_message,
+    producers_of,
+    registered_topics,
+    response_records,
+    route_brokers,
+    same_message,
+    second_of,
+    wanted_values,
+)
 
 _ORDINARY: Final = Class.encode("ordinary")
-_SIZE: Final = 4
-"""Bytes of a record's size."""
 _PULLED: Final = (SUCCESS, PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY, PULL_OFFSET_MOVED)
 _SHORT: Final = 4096
 """The maximum size in bytes of a record that no pull is limited by, if at most eight are asked for."""
@@ -72,16 +91,8 @@ _TICK: Final = 1000
 """The precision in ms of the index of keys."""
 _SLACK: Final = 10_000
 """The time in ms by which a busy machine may delay a delivery."""
-_OF_BROKERS: Final = frozenset({REAL_TOPIC, REAL_QID, CLUSTER, CRC32, MSG_REGION, TRACE_ON, WAIT, DELAY, TRAN_MSG, TAGS, KEYS, UNIQ_KEY})
-"""The properties that a broker sets or removes, and those with columns of their own."""
-_SPECIAL: Final = ("__", "TIMER_", "TRAN", "INNER_", "RETRY_", "ORIGIN_", "MAX_", "RECONSUME_", "CHECK_", "PGROUP", "DELAY")
 _LATE: Final = (DELAY, TRAN_MSG, "TIMER_")
-_CREATING: Final = frozenset({"send", "batch", "send_back", "update_topic", "heartbeat", "end_transaction", "update_group", "other"})
-"""Requests after which a broker may have a topic."""
 _OF_REGISTRATIONS: Final = frozenset({REGISTER_BROKER, UNREGISTER_BROKER, WIPE_WRITE_PERM_OF_BROKER, ADD_WRITE_PERM_OF_BROKER})
-_COUNTED: Final = ("readQueueNums", "writeQueueNums", "perm")
-_PERMISSIONS: Final = 7
-"""All permissions together: to read, to write and to inherit."""
 _THROWN: Final = re.compile(r"java\.[a-z.]*[A-Z]\w*(Exception|Error)\b")
 """The text of a response whose request ended with an exception of Java's libraries."""
 _TIMES: Final[Mapping[str, int]] = {TIMER_DELAY_SEC: 1000, TIMER_DELAY_MS: 1, TIMER_DELIVER_MS: 0}
@@ -91,39 +102,9 @@ _FOREVER: Final = 1 << 57
 _DISPATCHED: Final = 400
 """The time in ms in which a busy broker has put the records of its log into the queues."""
 _LONGEST: Final = (1 << 63) - 1
-_END: Final = 1 << 62
-"""A number after those of all events."""
 PromiseRow = tuple[Row, object]
 """A row, and the object or text that describes it."""
 Reader = Callable[[], Iterator[PromiseRow]]
-
-
-def _second_of(record: StoredRecord) -> str | None:
-    """Return the second in which the timer delivers a message, None for one without a delivery time."""
-    return record.properties.get(TIMER_OUT_MS)
-
-
-class Span(NamedTuple):
-    """The events between which a request took effect. `end` is `_END` if it may take effect at any time."""
-
-    begin: int
-    end: int
-
-    @classmethod
-    def of(cls, exchange: Exchange) -> Span:
-        is_certain = exchange.closed in ("ok", "fail") and exchange.end is not None
-        return cls(exchange.seq, exchange.end if is_certain and exchange.end is not None else _END)
-
-
-def last_of(changes: Iterable[Exchange], before: int) -> Exchange | None:
-    """Return the last of the changes that took effect before this event; None if it is not certain which."""
-    earlier = sorted((Span.of(change), change.seq, change) for change in changes if change.seq < before and change.closed != "fail")
-    if not earlier or any(span.end >= before for span, _, _ in earlier):
-        return None
-    last = max(earlier, key=lambda row: row[0].end)
-    if any(span.end > last[0].begin for span, seq, _ in earlier if seq != last[1]):
-        return None
-    return last[2]
 
 
 class PromiseFacts:
@@ -169,15 +150,15 @@ class PromiseFacts:
         for exchange in self.history.exchanges:
             if exchange.code in OK and exchange.request.kind in ("send", "batch"):
                 for number in range(len(exchange.request.bodies)):
-                    record = self._at(exchange.broker, _place(exchange, number))
+                    record = self._at(exchange.broker, place_of_message(exchange, number))
                     if record is not None:
                         found.append((exchange, number, record))
         return found
 
     def _message(self, exchange: StoredExchange, number: int, record: StoredRecord) -> Row:
         request, fields = exchange.request, exchange.answers[0].fields
-        given, stored = _given(request, number), record.properties
-        own = {name: value for name, value in given.items() if _is_own(name, value)}
+        given, stored = given_properties(request, number), record.properties
+        own = {name: value for name, value in given.items() if is_own(name, value)}
         entries = self._entries(exchange.broker, record.topic, record.queue_id)
         plain = self._is_plain(request)
         entry = entries[record.queue_offset] if entries is not None and 0 <= record.queue_offset < len(entries) else None
@@ -186,9 +167,9 @@ class PromiseFacts:
             plain=plain,
             half=java_boolean(given.get(TRAN_MSG)),
             askedQueue=request.queue_id,
-            answeredQueue=_int(fields.get("queueId")),
+            answeredQueue=int_of(fields.get("queueId")),
             queueId=record.queue_id,
-            answeredOffset=_long(fields.get("queueOffset")) + number,
+            answeredOffset=long_of(fields.get("queueOffset")) + number,
             queueOffset=record.queue_offset,
             sameTopic=request.topic in (record.topic, stored.get(REAL_TOPIC)),
             sameBody=record.body == (request.bodies[number] or b""),
@@ -221,7 +202,7 @@ class PromiseFacts:
 
     def _fetch(self, exchange: Exchange) -> Row | None:
         fields, answered = exchange.fields, exchange.response_fields
-        records = _records(exchange)
+        records = response_records(exchange)
         numbers = [java_int(str(fields.get(name, ""))) for name in ("queueId", "maxMsgNums", "sysFlag")]
         offset = java_long(str(fields.get("queueOffset", "")))
         if records is None or offset is None or None in numbers:
@@ -283,7 +264,7 @@ class PromiseFacts:
                 key = (str(args["group"]), str(args["topic"]), str(args["queue"]))
                 answered = java_long(str(look["fields"].get("offset", "")))
                 text = f"the query after the program for the offset of {key[0]} in queue {key[2]} of {key[1]}"
-                yield key, _END - 1, look["code"] == SUCCESS, -1 if answered is None else answered, text
+                yield key, END - 1, look["code"] == SUCCESS, -1 if answered is None else answered, text
 
     def _commits(self, change: Exchange, group: str, topic: str, queue: str) -> bool:
         """Whether a request may change a group's offset in a queue."""
@@ -293,7 +274,7 @@ class PromiseFacts:
             refused = change.closed == "ok" and change.code not in _PULLED
             return key == (group, topic, queue) and not refused
         if op == "heartbeat":
-            return group in _groups(change)
+            return group in consumers_of(change)
         return (op == "delete_group" and fields.get("groupName") == group) or (op == "delete_topic" and change.topic == topic)
 
     def _positions(self) -> Iterator[PromiseRow]:
@@ -348,28 +329,28 @@ class PromiseFacts:
         changes: dict[str, list[Exchange]] = {}
         for each in self.requests:
             if each.op in (updates, deletes):
-                name = str(each.fields.get(field) or _group_of(each).get("groupName", ""))
+                name = str(each.fields.get(field) or group_of(each).get("groupName", ""))
                 if updates == "update_group" or class_of(name) == _ORDINARY:
                     changes.setdefault(name, []).append(each)
         for name, mine in changes.items():
-            last = last_of(mine, _END)
+            last = last_of(mine, END)
             if last is None or last.code != SUCCESS:
                 continue
             deleted, entry = last.op == deletes, table.get(name)
             after = [each for each in self.requests if (each.end is None or each.end > last.seq) and each is not last]
-            if deleted and any(_may_create(each, updates, name) for each in after):
+            if deleted and any(may_create(each, updates, name) for each in after):
                 continue
-            wanted = {} if deleted else _wanted(last)
+            wanted = {} if deleted else wanted_values(last)
             if wanted is None:
                 continue
             crashed = [crash for crash in self.crashes if crash.seq > last.seq]
             row = row_of("administered")(
                 known=not any(crash.value.get("power") for crash in crashed),
                 group=updates == "update_group",
-                valid=_is_valid(wanted),
+                valid=is_valid(wanted),
                 deleted=deleted,
                 there=entry is not None,
-                same=entry is not None and all(_equal(entry.get(key), value) for key, value in wanted.items()),
+                same=entry is not None and all(are_equal(entry.get(key), value) for key, value in wanted.items()),
                 othersDeleted=any(each.op in ("delete_topic", "delete_group") and each.code == SUCCESS for each in after),
                 restarted=bool(crashed),
             )
@@ -397,7 +378,7 @@ class PromiseFacts:
 
     def _is_gone(self, query: Exchange) -> bool:
         """Whether the topic of a query is certainly in no table: it was deleted, and no later request can have made it."""
-        mine = [each for each in self.requests if each.topic == query.topic and each.op in ("delete_topic", *_CREATING)]
+        mine = [each for each in self.requests if each.topic == query.topic and each.op in ("delete_topic", *CREATING)]
         last = last_of(mine, query.seq)
         others = any(each.op == "other" and each.broker != "name server" for each in self.requests)
         return last is not None and last.op == "delete_topic" and last.code == SUCCESS and not others
@@ -419,13 +400,13 @@ class PromiseFacts:
         """Yield each message that a consumer of the topic got, with the event before which it was stored."""
         for exchange in self.requests:
             if exchange.op == "pull" and exchange.code == SUCCESS and exchange.topic == topic:
-                yield from ((exchange.seq, record) for record in _records(exchange) or ())
+                yield from ((exchange.seq, record) for record in response_records(exchange) or ())
         for name, queues in self.history.entries.items():
             for (of, _), entries in queues.items():
                 for entry in entries if of == topic else ():
                     record = None if entry is None else self._at(name, entry.physical_offset)
                     if record is not None:
-                        yield _END, record
+                        yield END, record
 
     def _sender(self, record: StoredRecord) -> Exchange | None:
         """Return the request that sent a message; None if it is unknown. The born timestamp is unique in a program."""
@@ -452,7 +433,7 @@ class PromiseFacts:
             entries = self._entries(exchange.broker, request.topic, request.queue_id)
             overdue = self._read_at(exchange) - due if not copies and entries is not None and None not in entries else 0
             took = max(((each.ended_millis - each.sent_millis) for each in self.requests if each.took is not None), default=0)
-            row = _arrival(request, record, copies, delays[level - 1], max(0, overdue), _SLACK + max(0, took))
+            row = arrival_row(request, record, copies, delays[level - 1], max(0, overdue), _SLACK + max(0, took))
             yield row, f"message {number + 1} of {exchange}, which was delayed by level {level},"
         yield from self._arrivals_in_time() if self.history.timers else ()
 
@@ -471,7 +452,7 @@ class PromiseFacts:
             unit = _TIMES[named[0]]
             delay = wanted * unit if unit else wanted - record.store_timestamp
             copies = [record] * (record.topic == request.topic) + self._copies(exchange, request.topic, record)
-            row = _arrival(request, record, copies, min(delay, _FOREVER), 0, _FOREVER)  # it may be late: only an early one is judged
+            row = arrival_row(request, record, copies, min(delay, _FOREVER), 0, _FOREVER)  # it may be late: only an early one is judged
             yield row, f"the message of {exchange} with {named[0]} {wanted}"
 
     def _timed(self) -> Iterator[PromiseRow]:
@@ -488,12 +469,12 @@ class PromiseFacts:
                 continue
             if class_of(request.topic) != _ORDINARY or request.topic in self.deleted:
                 continue
-            mine = exchange.broker, _second_of(record), key
+            mine = exchange.broker, second_of(record), key
             topics = {
-                other.request.topic for other, by in cancelling if (other.broker, _second_of(by), by.properties[TIMER_DEL_UNIQKEY]) == mine
+                other.request.topic for other, by in cancelling if (other.broker, second_of(by), by.properties[TIMER_DEL_UNIQKEY]) == mine
             }
             entries = self._entries(exchange.broker, request.topic, request.queue_id)
-            delivered = self._delivered_at(exchange.broker, _second_of(record))
+            delivered = self._delivered_at(exchange.broker, second_of(record))
             row = row_of("timed")(
                 cancelled=request.topic in topics,
                 foreign=bool(topics) and request.topic not in topics,
@@ -505,7 +486,7 @@ class PromiseFacts:
     def _delivered_at(self, broker: str, second: str | None) -> int:
         """Return the time in ms at which the first message of a second of the timer was delivered, a late time if none was."""
         records = self.history.logs[broker].records
-        found = (each.store_timestamp for each in records if each.topic != WHEEL_TIMER_TOPIC and _second_of(each) == second)
+        found = (each.store_timestamp for each in records if each.topic != WHEEL_TIMER_TOPIC and second_of(each) == second)
         return min(found, default=_LONGEST)
 
     def _copies(self, exchange: StoredExchange, topic: str, origin: StoredRecord) -> list[StoredRecord]:
@@ -536,16 +517,16 @@ class PromiseFacts:
             row = row_of("half")(
                 committed=bool(commits),
                 rolledBack=bool(rollbacks),
-                rolledBackFirst=_is_first(rollbacks, mine),
+                rolledBackFirst=is_first(rollbacks, mine),
                 acknowledged=bool(commits) and not rollbacks and all(each.code == SUCCESS for each in commits),
                 copies=len(copies),
-                sameMessage=first is None or _same_message(record, first),
+                sameMessage=first is None or same_message(record, first),
                 sameQueue=first is None or request.queue_id < 0 or first.queue_id == request.queue_id,
                 readAfter=bool(commits) and self._was_read_after(exchange, commits),
                 discarded=self._was_discarded(exchange, record),
                 asked=any(event.value.get("asked") or event.value.get("body") for event in questions),
                 questionsKnown=bool(questions) and self._is_connected(request),
-                askedLater=any(_asks_about(event, record) and _has_ended(mine, event.seq) for event in questions),
+                askedLater=any(asks_about(event, record) and has_ended(mine, event.seq) for event in questions),
             )
             yield row, f"half message {number + 1} of {exchange}"
 
@@ -561,7 +542,7 @@ class PromiseFacts:
         records = [*self.history.logs[exchange.broker].records]
         for each in self.requests:
             if each.op == "pull" and each.topic == CHECK_MAX_TIME_TOPIC:
-                records += _records(each) or ()
+                records += response_records(each) or ()
         return any(r.topic == CHECK_MAX_TIME_TOPIC and r.born_timestamp == record.born_timestamp for r in records)
 
     def _is_connected(self, request: BrokerRequest) -> bool:
@@ -596,11 +577,11 @@ class PromiseFacts:
         group = str(back.request.group)
         changes = [
             each for each in self.requests
-            if (each.op == "update_group" and _group_of(each).get("groupName") == group)
+            if (each.op == "update_group" and group_of(each).get("groupName") == group)
             or (each.op == "delete_group" and each.fields.get("groupName") == group)
         ]  # fmt: skip
         last = last_of(changes, back.request.opaque)
-        found = None if last is None or last.code != SUCCESS or self.crashes else _group_of(last).get("retryMaxTimes")
+        found = None if last is None or last.code != SUCCESS or self.crashes else group_of(last).get("retryMaxTimes")
         return found if isinstance(found, int) else None
 
     # Queries
@@ -608,7 +589,7 @@ class PromiseFacts:
     def _lookups(self) -> Iterator[PromiseRow]:
         for exchange in self.requests:
             if exchange.op == "view" and exchange.code == SUCCESS:
-                records = _records(exchange)
+                records = response_records(exchange)
                 place = java_long(str(exchange.fields.get("offset", "")))
                 if records is not None:
                     wrong = sum(record.physical_offset != place for record in records) + (len(records) != 1)
@@ -621,15 +602,15 @@ class PromiseFacts:
                 text = ", ".join(f"{name} {value}" for name, value in look["args"].items())
                 yield row, f"the query {look['name']} after the program ({text})"
         for exchange in self._last_queries():
-            row = self._look(_as_look(exchange), sent=True)
+            row = self._look(look_of(exchange), sent=True)
             if row is not None:
                 yield row, str(exchange)
 
     def _last_queries(self) -> Iterator[Exchange]:
         """Yield the searches by time that follow all requests that may store a message, and a pause in which these were dispatched."""
-        last = max((Span.of(each).end for each in self.requests if each.op in _CREATING), default=-1)
+        last = max((Span.of(each).end for each in self.requests if each.op in CREATING), default=-1)
         pauses = (event for event in self.history.recorded.others if event.op == "wait" and event.seq > last)
-        paused = min((event.seq for event in pauses if whole_number(event.value.get("millis", 0)) >= _DISPATCHED), default=_END)
+        paused = min((event.seq for event in pauses if whole_number(event.value.get("millis", 0)) >= _DISPATCHED), default=END)
         yield from (each for each in self.requests if each.op == "search" and each.seq > paused)
 
     def _look(self, look: Mapping[str, Any], *, sent: bool = False) -> Row | None:
@@ -668,7 +649,7 @@ class PromiseFacts:
         if None in found or self.history.recorded.strays or not key.isprintable():
             return None
         begin, end = whole_number(args.get("begin", 0)), whole_number(args.get("end", _LONGEST))
-        fits = [r for r in self.history.logs[broker].records if r.topic == topic and key in _keys(r)]
+        fits = [r for r in self.history.logs[broker].records if r.topic == topic and key in keys_of(r)]
         inside = [r for r in fits if r.transaction == NOT and begin + _TICK < r.store_timestamp < end - _TICK]
         near = [r for r in fits if begin - _TICK <= r.store_timestamp <= end + _TICK]
         wrong = sum(record not in near for record in found)
@@ -699,7 +680,7 @@ class PromiseFacts:
         for query in self.requests:
             if query.op != "route" or query.code not in (SUCCESS, TOPIC_NOT_EXIST):
                 continue
-            named = _route_brokers(query)
+            named = route_brokers(query)
             if named is None:
                 continue
             for name in {str(each.fields.get("brokerName")) for each in changes if each.seq < query.seq}:
@@ -708,9 +689,9 @@ class PromiseFacts:
                 if last is None or not self._is_certain(last, mine, query):
                     continue
                 left = last.request.get("code") == UNREGISTER_BROKER
-                config = {} if left else _registered_topics(last).get(query.topic)
+                config = {} if left else registered_topics(last).get(query.topic)
                 if config is not None:
-                    row = row_of("registered")(there=name in named, left=left, same=left or _is_routed(named.get(name, {}), config))
+                    row = row_of("registered")(there=name in named, left=left, same=left or is_routed(named.get(name, {}), config))
                     yield row, f"{name} in the response to {query}"
 
     def _is_certain(self, last: Exchange, mine: Sequence[Exchange], query: Exchange) -> bool:
@@ -758,167 +739,3 @@ class PromiseFacts:
 
     def _entries(self, broker: str, topic: str, queue: int) -> list[QueueEntry | None] | None:
         return self.history.entries.get(broker, {}).get((topic, queue))
-
-
-def _may_create(request: Exchange, updates: str, name: str) -> bool:
-    """Whether a request may have made the entry of a deleted topic or group again. Brokers create groups when they look them up."""
-    if updates == "update_group" and request.op in ("pull", "leave") and request.fields.get("consumerGroup") == name:
-        return True
-    return request.op in _CREATING and request.op != "update_group" and request.broker != "name server"
-
-
-def _arrival(request: BrokerRequest, waiting: StoredRecord, copies: Sequence[StoredRecord], delay: int, overdue: int, slack: int) -> Row:
-    """Return the row of a waiting record, given the records that were made of it."""
-    first = copies[0] if copies else None
-    return row_of("arrival")(
-        delay=delay,
-        copies=len(copies),
-        waited=0 if first is None else first.store_timestamp - waiting.store_timestamp,
-        overdue=overdue,
-        slack=slack,
-        sameQueue=first is None or request.queue_id < 0 or first.queue_id == request.queue_id,
-        sameMessage=first is None or _same_message(waiting, first),
-    )
-
-
-def _place(exchange: StoredExchange, number: int) -> int:
-    """Return the place in the id of a message, -1 without one."""
-    found = places(exchange.answers[0].fields)
-    return found[number] if number < len(found) else -1
-
-
-def _given(request: BrokerRequest, number: int) -> Mapping[str, str]:
-    """Return the properties that a producer gave a message. A batch's own properties are not those of its messages."""
-    if request.kind != "batch":
-        return request.properties
-    return request.items[number] if number < len(request.items) else {}
-
-
-def _is_own(name: str, value: str) -> bool:
-    """Whether a property is the producer's own, and can be stored as a text."""
-    return name not in _OF_BROKERS and not name.startswith(_SPECIAL) and value.isprintable() and name.isprintable() and bool(name and value)
-
-
-def _is_first(ends: Sequence[Exchange], all_ends: Sequence[Exchange]) -> bool:
-    """Return whether the first of all requests that end a half message is one of these, and got its response before any other was sent."""
-    if not ends or ends[0] is not all_ends[0] or ends[0].code != SUCCESS:
-        return False
-    return all(Span.of(ends[0]).end < later.seq for later in all_ends[1:])
-
-
-def _same_message(before: StoredRecord, record: StoredRecord) -> bool:
-    names = (UNIQ_KEY, KEYS, TAGS)
-    return before.body == record.body and all(before.properties.get(name) == record.properties.get(name) for name in names)
-
-
-def _route_brokers(query: Exchange) -> Mapping[str, Mapping[str, Any]] | None:
-    """Return the queues of each broker that a route names; none if the topic has no route. None if the response cannot be read."""
-    if query.code != SUCCESS:
-        return {}
-    with suppress(ValueError, KeyError, TypeError, AttributeError):
-        data = fastjson.loads(kept_body(query.response or {}) or b"{}")
-        return {str(row["brokerName"]): dict(row) for row in data["queueDatas"]}
-    return None
-
-
-def _registered_topics(registration: Exchange) -> Mapping[str, Mapping[str, Any]]:
-    """Return the topics of a registration; none if they are compressed."""
-    with suppress(ValueError, KeyError, TypeError, AttributeError):
-        data = json.loads(kept_body(registration.request) or b"{}")
-        return {str(name): dict(config) for name, config in data["topicConfigSerializeWrapper"]["topicConfigTable"].items()}
-    return {}
-
-
-def _is_routed(queues: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
-    """Return whether a route has the values that a topic was registered with."""
-    return all(_equal(queues.get(name), config[name]) for name in _COUNTED if name in config)
-
-
-def _asks_about(question: Event, half: StoredRecord) -> bool:
-    """Return whether a producer was asked about this half message. Its born timestamp is unique in a program."""
-    records = _records_of(question.value) if question.op == "question" else None
-    return any(record.born_timestamp == half.born_timestamp for record in records or ())
-
-
-def _has_ended(ends: Sequence[Exchange], before: int) -> bool:
-    """Return whether a request that ended a half message got a successful response before this event."""
-    ended = (str(COMMIT), str(ROLLBACK))
-    return any(each.code == SUCCESS and str(each.fields.get("commitOrRollback")) in ended and Span.of(each).end < before for each in ends)
-
-
-def _as_look(query: Exchange) -> Mapping[str, Any]:
-    """Return a program's query by time in the form of a query after the program."""
-    fields = query.fields
-    args = {"topic": query.topic, "queue": _int(fields.get("queueId")), "time": _long(fields.get("timestamp"))}
-    args["upper"] = str(fields.get("boundaryType", "")).upper() == "UPPER"
-    return {"name": query.op, "args": args, "code": query.code, "fields": query.response_fields}
-
-
-def _keys(record: StoredRecord) -> Collection[str]:
-    return {record.properties.get(UNIQ_KEY, ""), *record.properties.get(KEYS, "").split(" ")} - {""}
-
-
-def _records(exchange: Exchange) -> list[StoredRecord] | None:
-    """Return the records in a response's body; None if they cannot be read."""
-    return _records_of(exchange.response or {})
-
-
-def _records_of(message: Mapping[str, Any]) -> list[StoredRecord] | None:
-    """Return the records in the body of a recorded request or response; None if they cannot be read."""
-    data = kept_body(message)
-    if data is None:
-        return None if message.get("bodySize") else []
-    parts = [*records_in(data)]
-    records = [record_at(part, place_of(part)) for part in parts]
-    read = [record for record in records if record is not None]
-    return read if len(read) == len(parts) and len(data) - sum(map(len, parts)) < _SIZE else None
-
-
-def _body_rows(exchange: Exchange, rows: str) -> list[str]:
-    with suppress(ValueError, TypeError, KeyError, AttributeError):
-        return [str(row["groupName"]) for row in json.loads(kept_body(exchange.request) or b"{}")[rows]]
-    return []
-
-
-def _groups(heartbeat: Exchange) -> list[str]:
-    return _body_rows(heartbeat, "consumerDataSet")
-
-
-def producers_of(heartbeat: Exchange) -> list[str]:
-    """Return the producer groups in a heartbeat; none if its body cannot be read."""
-    return _body_rows(heartbeat, "producerDataSet")
-
-
-def _group_of(update: Exchange) -> Mapping[str, Any]:
-    with suppress(ValueError, TypeError):
-        data = json.loads(kept_body(update.request) or b"{}")
-        return data if isinstance(data, dict) else {}
-    return {}
-
-
-def _wanted(update: Exchange) -> dict[str, Any] | None:
-    """Return the values of an entry after an administrator's change; None if the request has malformed ones."""
-    if update.op == "update_group":
-        return dict(_group_of(update)) or None
-    numbers = {name: java_int(str(update.fields.get(name, ""))) for name in _COUNTED}
-    return None if None in numbers.values() else dict(numbers)
-
-
-def _is_valid(wanted: Mapping[str, Any]) -> bool:
-    """Return whether the values of an entry are in their documented ranges."""
-    counts = (wanted.get(name) for name in ("readQueueNums", "writeQueueNums", "retryQueueNums"))
-    perm, most = wanted.get("perm", 0), wanted.get("retryMaxTimes", 0)
-    legal = isinstance(perm, int) and 0 <= perm <= _PERMISSIONS and (not isinstance(most, int) or most >= -1)
-    return legal and all(not isinstance(count, int) or count >= 0 for count in counts)
-
-
-def _equal(stored: Any, wanted: Any) -> bool:
-    return str(stored).lower() == str(wanted).lower()
-
-
-def _int(text: Any) -> int:
-    return java_int(str(text)) or 0
-
-
-def _long(text: Any) -> int:
-    return java_long(str(text)) or 0

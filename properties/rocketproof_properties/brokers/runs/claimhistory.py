@@ -24,7 +24,7 @@ from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, read_log, record_at
 
 from ...catalogue.history import OK, BrokerRequest, History, QueueEntry, Response, Routes, StoredExchange, TopicEvent, WaitedProducer
-from ...catalogue.promisefacts import producers_of
+from ...catalogue.promisereading import producers_of
 from ...catalogue.stored import settings
 from ...programs.requests import batch_items
 from .parsed import ParsedHistory

@@ -916,6 +916,9 @@ class Profile:
     tells_totals: bool = switch(False, since("P540", True, "not recorded: so does 5.5.0; 4.9.4 to 5.3.3 state nothing"))
     """The response with the whole table of topics, or of consumer groups, states how many the table has."""
 
+    lite_pulls: bool = switch(False, since("P533", True, "not recorded, tests/real/test_unknown_codes.py"))
+    """A pull also has a request code of its own for lite pull consumers, which clients of these releases use."""
+
     reasons: dict[str, str] = field(default_factory=dict)
     base: str = ""
     """The profile that this profile refines, "" for the first."""

@@ -49,6 +49,7 @@ SEND_BATCH_MESSAGE: Final = 320
 QUERY_DATA_VERSION: Final = 322
 ADD_WRITE_PERM_OF_BROKER: Final = 327
 GET_TOPIC_CONFIG: Final = 351
+LITE_PULL_MESSAGE: Final = 361
 
 REQUESTS: Final = {code: name for name, code in list(globals().items()) if name.isupper()}
 """The name of each request by its code: all constants above."""

@@ -30,7 +30,7 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
         *("tells_second_heartbeat", "tells_totals", "tells_recall_handle", "misspells_flag", "acting_master", "topic_attributes"),
     ),
     "is about pulls, heartbeats, recalls or unknown codes, which the specification of requests does not have": (
-        *("resets_far_pulls", "stops_pulls_early", "slave_rejects_pulls", "tells_more", "tells_broker_forbids"),
+        *("resets_far_pulls", "stops_pulls_early", "slave_rejects_pulls", "tells_more", "tells_broker_forbids", "lite_pulls"),
         *("hears_unknown_groups", "recalls_by_topic", "default_processor", "leaves_unknown", "name_server_refuses"),
     ),
     "is about requests to a name server that the specification does not have, or about slaves and flags in routes": (

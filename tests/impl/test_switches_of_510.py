@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from marks import behaviour
 from sending import Stand
@@ -14,10 +16,13 @@ from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.scheduler import SimulatedClock
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_profiles import PROFILES
+from rocketproof_properties.programs.vocabulary import plain
 from rocketproof_protocol.codes import (
     HEART_BEAT,
+    LITE_PULL_MESSAGE,
     MESSAGE_ILLEGAL,
     NO_PERMISSION,
+    REQUEST_CODE_NOT_SUPPORTED,
     SERVICE_NOT_AVAILABLE,
     SUBSCRIPTION_GROUP_NOT_EXIST,
     SUCCESS,
@@ -25,6 +30,17 @@ from rocketproof_protocol.codes import (
 )
 
 TOO_MUCH = {"p": "v" * 40_000}
+
+
+@pytest.mark.parametrize(("profile", "code"), [("P494", REQUEST_CODE_NOT_SUPPORTED), ("P500", SUCCESS), ("P533", SUCCESS)])
+@behaviour("REM-05")
+def test_lite_pulls_are_served_since_500(profile: str, code: int) -> None:
+    """A consumer of 5.x that assigns itself queues got no message from a server of 4.x."""
+    stand = Stand(profile)
+    stand.send(queue_id=0, body=b"hello")
+    stand.broker.store.dispatch()
+    answer = stand.ask(replace(plain("pull", topic="T", queue=0), code=LITE_PULL_MESSAGE))
+    assert answer.code == code and (b"hello" in (answer.body or b"")) == (code == SUCCESS)
 
 
 @pytest.mark.parametrize(("profile", "offset"), [("P494", "1"), ("P511", "1"), ("P510", "2"), ("P500", "2")])

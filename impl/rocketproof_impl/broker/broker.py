@@ -11,6 +11,7 @@ from rocketproof_protocol.codes import (
     END_TRANSACTION,
     GET_CONSUMER_LIST_BY_GROUP,
     HEART_BEAT,
+    LITE_PULL_MESSAGE,
     LOCK_BATCH_MQ,
     PULL_MESSAGE,
     QUERY_MESSAGE,
@@ -109,6 +110,8 @@ class Broker(BrokerParts):
         ):
             processors |= {code: Processor(process, executors[pool]) for code in codes}
         processors[PULL_MESSAGE] = Processor(self._pull.process, executors["pull"], self._pull.rejects)
+        if self.profile.lite_pulls:
+            processors[LITE_PULL_MESSAGE] = processors[PULL_MESSAGE]
         if self.profile.half_messages:
             ends = EndTransactionProcessor(self, self.operations.note)
             processors[END_TRANSACTION] = Processor(ends.process, executors["transaction"])

@@ -695,7 +695,7 @@ class PromiseFacts:
                     yield row, f"{name} in the response to {query}"
 
     def _is_certain(self, last: Exchange, mine: Sequence[Exchange], query: Exchange) -> bool:
-        """Whether the last change, of the only address of the broker, is a registration or its end, and the broker is still connected."""
+        """Whether the last change is a registration or its end, at the broker's only address and id, and the broker is still connected."""
         accepted = last.request.get("code") in (REGISTER_BROKER, UNREGISTER_BROKER) and last.code == SUCCESS
         if not accepted or last.fields.get("brokerId") != "0":
             return False
@@ -703,8 +703,8 @@ class PromiseFacts:
         closed = [event for event in self.history.recorded.others if event.op in ("disconnect", "hang_up", "crash", "wait", "clock")]
         if any(last.seq < event.seq < query.seq for event in closed if event.op != "wait"):
             return False
-        others = [each for each in mine if each.op == "other" and each.fields.get("brokerAddr") != address]
-        return not others
+        places = {(each.fields.get("brokerAddr"), each.fields.get("brokerId")) for each in mine if each.op == "other"}
+        return places == {(address, "0")}
 
     # Responses
 

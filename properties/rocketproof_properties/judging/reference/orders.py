@@ -29,6 +29,7 @@ from ...programs.settings import ALONE
 ADMINISTRATIVE: Final = frozenset({"update_topic", "delete_topic", "update_group", "delete_group", "commit"})
 """Requests that, if several of one kind overlap, have the effect of one order. A change and a deletion may mix: a topic that is created
 during its deletion keeps its queues."""
+_SENDS: Final = ("send", "batch")
 _CREATING: Final = frozenset({"update_topic", "send", "batch", "send_back"})
 """Requests after which their topic, or their group's retry topic, is in a table."""
 _MOST_AT_ONCE: Final = 4
@@ -70,7 +71,7 @@ def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
         yield list(items)
         yield _with_arrivals(history, items)
         yield _overtaken(history, items)
-        unserved = [Arrived(each) for each in history.exchanges if each.one_way and each.op == "send" and each not in items]
+        unserved = [Arrived(each) for each in history.exchanges if each.one_way and each.op in _SENDS and each not in items]
         if unserved:
             yield [*items, *unserved]  # checked after later requests, and stored where it cannot be read back
 
@@ -233,7 +234,7 @@ def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
                 order.insert(min(at + 1 + later, len(order)), item)
                 del order[at]
         yield order
-    yield [item for item in history.items if not _silent(item) or item.op != "send" or place(item) is not None]
+    yield [item for item in history.items if not _silent(item) or item.op not in _SENDS or place(item) is not None]
 
 
 def _silent(item: Exchange | Event) -> bool:
@@ -245,7 +246,7 @@ def _with_arrivals(history: ParsedHistory, items: Sequence[Exchange | Event]) ->
     order: list[Item] = list(items)
     next_free = 0  # earlier requests have arrived, and answered requests are complete
     for item in history.items:
-        if isinstance(item, Exchange) and item.one_way and item.op == "send":
+        if isinstance(item, Exchange) and item.one_way and item.op in _SENDS:
             order.insert(next_free, Arrived(item))
             next_free += 1
         elif not _silent(item):
@@ -259,9 +260,9 @@ def _overtaken(history: ParsedHistory, items: Sequence[Exchange | Event]) -> lis
     first: Exchange | None = None
     for item in history.items:
         if isinstance(item, Exchange) and item.one_way:
-            first = first or (item if item.op == "send" and item in order else None)
+            first = first or (item if item.op in _SENDS and item in order else None)
             continue
-        if first is not None and isinstance(item, Exchange) and item.op == "send" and order.index(first) < order.index(item):
+        if first is not None and isinstance(item, Exchange) and item.op in _SENDS and order.index(first) < order.index(item):
             order.insert(order.index(first), Arrived(item))
         first = None
     return order

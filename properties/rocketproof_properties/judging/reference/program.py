@@ -76,6 +76,7 @@ class ReferenceReplay:
         self.registered = Registered(self.followed.cluster.name_server)
         self.names = self.history.names
         self._of_others: set[int] = set()
+        self._with_response: set[str] = set()
         self._lengths: dict[tuple[str, str], tuple[int, int]] = {}
         self._by_key: list[tuple[Exchange, list[int]]] = []
         version = str(self.history.origin.get("version", ""))
@@ -151,18 +152,24 @@ class ReferenceReplay:
         return refused and exchange.op in _CHANGING and exchange.code == codes.SUCCESS
 
     def _routed(self, exchange: Exchange, differing: list[FieldDifference]) -> list[FieldDifference]:
-        """Return the differences of a response. Those of a route may be by chance if the broker's own registrations explain it."""
+        """Return the differences of a response. Those of a route may be by chance if the broker's own registrations explain it.
+
+        If only one-way requests may have created a topic, no response says that it is registered. Its absence is no difference then.
+        """
         topic = exchange.fields.get("topic")
         if topic is None:
             return differing
         if exchange.op != "route":
             self.registered.note(topic, self.followed.broker)
+            if exchange.code == codes.SUCCESS:
+                self._with_response.add(topic)
         elif differing and self.names.is_mine(topic):
             broker = self.followed.broker
             for other in self.registered.others(topic, broker):
                 with self.registered.knowing(topic, broker, other):
                     if not any(self._compared(exchange, self.followed.answer(exchange))):
-                        return [replace(each, by_chance=True) for each in differing]
+                        unregistered = other is None and topic not in self._with_response
+                        return [] if unregistered else [replace(each, by_chance=True) for each in differing]
         return differing
 
     def _compared(self, exchange: Exchange, response: Command | None) -> Iterator[FieldDifference]:

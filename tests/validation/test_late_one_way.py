@@ -1,10 +1,11 @@
-"""A one-way batch may create its topic, and be stored after the next send, as a single one-way message may."""
+"""Effects of one-way requests may come late: a batch creates its topic and is stored after the next send, or the topic is in no route yet."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import pytest
 from performing import performed
 
 from rocketproof_properties.brokers.inprocess import InProcess
@@ -14,12 +15,12 @@ PROFILE = "P494"
 BATCH = {"topic": "A", "queue": 0, "nums": 8, "items": [("a", {}), ("bb", {})], "one_way": True}
 
 
-def sent_before(path: Path) -> None:
-    """Make the history one of a batch, which created the topic, and a send after it: leave out the change of the topic."""
+def first(path: Path, op: str, without: str = "") -> None:
+    """Make the requests of an operation the first of a history, and leave out those of another."""
     header, *events = (json.loads(line) for line in path.read_text("utf-8").splitlines())
-    rest = [event for event in events if event.get("op") != "update_topic"]
-    batch = [event for event in rest if event.get("op") == "batch"]
-    ordered = [*batch, *(event for event in rest if event not in batch)]
+    rest = [event for event in events if event.get("op") != without]
+    moved = [event for event in rest if event.get("op") == op]
+    ordered = [*moved, *(event for event in rest if event not in moved)]
     for number, event in enumerate(ordered):
         event["seq"] = number if "seq" in event else event.get("seq")
     path.write_text("".join(json.dumps(event) + "\n" for event in (header, *ordered)), "utf-8")
@@ -29,6 +30,15 @@ def test_batch_is_stored_after_the_send_behind_it(tmp_path: Path) -> None:
     with InProcess(PROFILE).open() as running:
         steps = [("topic", {"topic": "A", "read": 8, "write": 8}), ("send", {"topic": "A", "queue": 0}), ("send", BATCH)]
         path = performed(running, tmp_path, *steps, ("topics", {}))
-    sent_before(path)
+    first(path, "batch", without="update_topic")
     judged = judge_file(path, PROFILE, ("reference",))
     assert judged.by == ("reference",) and [str(each) for each in judged.findings] == []
+
+
+@pytest.mark.parametrize("one_way", [True, False])
+def test_topic_of_one_way_message_may_be_in_no_route_yet(tmp_path: Path, one_way: bool) -> None:
+    with InProcess(PROFILE).open() as running:
+        path = performed(running, tmp_path, ("route", {"topic": "A"}), ("send", {"topic": "A", "queue": 0, "one_way": one_way}))
+    first(path, "send")
+    judged = judge_file(path, PROFILE, ("reference",))
+    assert judged.findings == [] and bool(judged.unconfirmed) != one_way

@@ -1,4 +1,4 @@
-"""Effects of one-way requests may come late: a batch creates its topic and is stored after the next send, or the topic is in no route yet."""
+"""Effects of one-way requests may come late: a batch creates its topic and is stored after a later send, or no route has the topic yet."""
 
 from __future__ import annotations
 

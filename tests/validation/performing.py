@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from rocketproof_properties.brokers.deployment import Deployment
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
@@ -25,6 +28,13 @@ def performed(running: Deployment, folder: Path, *steps: Step) -> Path:
         return runner.perform(Program(1, "", steps))
     finally:
         runner.close()
+
+
+def rewrite(path: Path, change: Callable[[list[dict[str, Any]]], Iterable[dict[str, Any]]]) -> None:
+    """Replace the events of a history by what `change` makes of them, and number them again."""
+    header, *events = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    numbered = [{**event, "seq": number} if "seq" in event else event for number, event in enumerate(change(events))]
+    path.write_text("".join(json.dumps(event) + "\n" for event in (header, *numbered)), "utf-8")
 
 
 def judged(running: Deployment, folder: Path, *steps: Step) -> JudgedProgram:

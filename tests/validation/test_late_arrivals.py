@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from performing import judge_file, performed
+from performing import judge_file, performed, rewrite
 
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_properties.brokers.inprocess import InProcess
@@ -32,16 +31,18 @@ CHANGES: tuple[Step, ...] = (("topic", {"topic": "A", "read": 2}), ("topic", {"t
 def rewritten(path: Path, *, overlap: bool) -> None:
     """Remove the last deletion and its response from a history: another program requested it. With `overlap`, the first two changes of a
     topic overlap."""
-    header, *events = (json.loads(line) for line in path.read_text("utf-8").splitlines())
-    asked = max(at for at, event in enumerate(events) if event.get("op") == "delete_topic" and event["type"] == "invoke")
-    answered = next(at for at in range(asked + 1, len(events)) if events[at].get("process") == events[asked]["process"])
-    kept = [event for at, event in enumerate(events) if at not in (asked, answered)]
-    if overlap:
-        first, second = [at for at, event in enumerate(kept) if event.get("op") == "update_topic"][:4:2]
-        kept[second]["process"] = kept[second + 1]["process"] = "client 1"
-        kept.insert(first + 1, kept.pop(second))
-    numbered = [header, *({**event, "seq": number} if "seq" in event else event for number, event in enumerate(kept))]
-    path.write_text("".join(json.dumps(event) + "\n" for event in numbered), "utf-8")
+
+    def changed(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        asked = max(at for at, event in enumerate(events) if event.get("op") == "delete_topic" and event["type"] == "invoke")
+        answered = next(at for at in range(asked + 1, len(events)) if events[at].get("process") == events[asked]["process"])
+        kept = [event for at, event in enumerate(events) if at not in (asked, answered)]
+        if overlap:
+            first, second = [at for at, event in enumerate(kept) if event.get("op") == "update_topic"][:4:2]
+            kept[second]["process"] = kept[second + 1]["process"] = "client 1"
+            kept.insert(first + 1, kept.pop(second))
+        return kept
+
+    rewrite(path, changed)
 
 
 @pytest.mark.behaviour("TCM-31")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from performing import performed
+from performing import performed, rewrite
 
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.judging.judging import judge_file
@@ -17,13 +17,12 @@ BATCH = {"topic": "A", "queue": 0, "nums": 8, "items": [("a", {}), ("bb", {})], 
 
 def first(path: Path, op: str, without: str = "") -> None:
     """Make the requests of an operation the first of a history, and leave out those of another."""
-    header, *events = (json.loads(line) for line in path.read_text("utf-8").splitlines())
-    rest = [event for event in events if event.get("op") != without]
-    moved = [event for event in rest if event.get("op") == op]
-    ordered = [*moved, *(event for event in rest if event not in moved)]
-    for number, event in enumerate(ordered):
-        event["seq"] = number if "seq" in event else event.get("seq")
-    path.write_text("".join(json.dumps(event) + "\n" for event in (header, *ordered)), "utf-8")
+
+    def ordered(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        rest = [event for event in events if event.get("op") != without]
+        return sorted(rest, key=lambda event: event.get("op") != op)
+
+    rewrite(path, ordered)
 
 
 def test_batch_is_stored_after_the_send_behind_it(tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from performing import performed
+from performing import performed, rewrite
 
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import load
@@ -23,17 +23,17 @@ STEPS: tuple[Step, ...] = (
 
 def overlapped(path: Path, op: str, told: str, field: str, value: str) -> None:
     """Make the last two requests of an operation overlap, and change a field in the last response of another operation."""
-    header, *events = (json.loads(line) for line in path.read_text("utf-8").splitlines())
-    asked = [event for event in events if event.get("op") == op and event["type"] == "invoke"][-2:]
-    answered = [event for event in events if event.get("op") == op and event["type"] == "ok"][-2:]
-    at = min(events.index(event) for event in (*asked, *answered))
-    others = [event for event in events if event not in asked and event not in answered]
-    ordered = [*others[:at], *asked, *answered, *others[at:]]
-    for number, event in enumerate(ordered):
-        event["seq"] = number if "seq" in event else event.get("seq")
-        if event.get("op") == told and event["type"] == "ok" and field in (event["value"].get("fields") or {}):
-            event["value"]["fields"][field] = value
-    path.write_text("".join(json.dumps(event) + "\n" for event in (header, *ordered)), "utf-8")
+
+    def changed(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        asked, answered = ([each for each in events if each.get("op") == op and each["type"] == kind][-2:] for kind in ("invoke", "ok"))
+        at = min(map(events.index, (*asked, *answered)))
+        others = [event for event in events if event not in asked and event not in answered]
+        for event in others:
+            if event.get("op") == told and event["type"] == "ok" and field in (event["value"].get("fields") or {}):
+                event["value"]["fields"][field] = value
+        return [*others[:at], *asked, *answered, *others[at:]]
+
+    rewrite(path, changed)
 
 
 def test_either_order_of_two_commits_is_accepted_and_no_other_offset(tmp_path: Path) -> None:

@@ -20,13 +20,13 @@ from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SC
 from rocketproof_traces.audit.row_rules import Row, Settings, row_of, settings_of
 from rocketproof_traces.audit.store import class_of
 from rocketproof_traces.audit.vocabulary import Class, Damage, RequestKind
+from rocketproof_traces.history.exchanges import SENDS
 from rocketproof_traces.stored.kinds import BIT
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, host_of
 
 from .history import OK, History, StoredExchange
 from .promisefacts import PromiseFacts, Reader
 
-SENDS = ("send", "batch")
 _NO_CLASS = Class.encode("none")
 _KINDS = {name: RequestKind.encode(name) for name in RequestKind.names}
 

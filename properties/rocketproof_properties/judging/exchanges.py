@@ -17,6 +17,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_spec.bounds import is_given_up
 from rocketproof_traces.checker.left_out import BUSY
 from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchanges import SENDS
 from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..brokers.runs.claimhistory import ClaimHistories, claim_histories
@@ -27,7 +28,7 @@ from ..brokers.runs.transport import TransportFault, faults
 from ..catalogue import conditions as about
 from ..programs.boundaries import unread
 from ..programs.call import may_be_held
-from ..programs.measures import SENDS, MeasuredRequest, records_bytes
+from ..programs.measures import MeasuredRequest, records_bytes
 from ..programs.pool import lasts
 from ..programs.settings import ALONE, settings_of
 from ..programs.sizes import left_of_file

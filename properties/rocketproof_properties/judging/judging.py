@@ -43,6 +43,6 @@ def judge(
         results.append(judge_specification(program, path, bound))
     if "claims" in judges:
         results.append(judge_claims(program))
-    if "reference" in judges:
-        results.extend(judge_reference(program))
+    if "reference" in judges and (followed := judge_reference(program)) is not None:
+        results.append(followed)
     return judged_program(program, path, results)

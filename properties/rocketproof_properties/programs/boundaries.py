@@ -23,11 +23,12 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.properties import DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import DLQ_PREFIX
 from rocketproof_spec.bounds import is_read_as_another
+from rocketproof_traces.history.exchanges import SENDS
 
 from ..catalogue import conditions as about
 from . import measures
 from .call import Context, RecordedCall
-from .measures import SENDS, MeasuredRequest
+from .measures import MeasuredRequest
 from .names import ProgramNames
 from .requests import ITEM
 from .settings import ALONE, ENDED, SMALL_FILE

@@ -15,11 +15,11 @@ from rocketproof_protocol.flags import HOSTS_IPV6
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, TRAN_MSG
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX
+from rocketproof_traces.history.exchanges import SENDS
 
 from .requests import batch_items
 from .sizes import added_length, batch_length, half_length, item_length, overhead, stored_length
 
-SENDS: Final = ("send", "batch")
 _BEYOND_LONGS: Final = range(-(10**22), 10**22)
 
 

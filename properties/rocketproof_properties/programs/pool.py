@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from rocketproof_profiles import Profile
+from rocketproof_traces.history.exchanges import SENDS
 
 from . import boundaries
 from .call import Context, RecordedCall, StoredPlace
-from .measures import SENDS, MeasuredRequest, records_bytes
+from .measures import MeasuredRequest, records_bytes
 from .phrase import Phrase
 from .phrases import OF_BROKERS
 from .routed import ROUTED

@@ -34,7 +34,7 @@ from .phrases import CLOCKS, CORRUPTIONS
 from .selections import OTHERS, SELECTIONS, Selection
 from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WHEEL, WRITE_ONLY
 from .values import LONGEST_WAIT
-from .vocabulary import ENDS_PROCESS, STEPS, Step
+from .vocabulary import ENDS_PROCESS, Step, arguments
 
 WALKS, POOL, SPLIT = "walks", "what was not seen yet", "around a restart"
 
@@ -261,15 +261,14 @@ def _may_be_split(phrase: Phrase) -> bool:
 
 def _may_be_unanswered(step: Step) -> bool:
     """Return whether the step is a one-way request with a changed field: a broker does not answer an end that decides nothing."""
-    name, args = step
-    return "altered" in args and bool({**STEPS[name].arguments, **args}.get("one_way"))
+    return "altered" in step[1] and bool(arguments(step).get("one_way"))
 
 
 def _answered(step: Step) -> Step:
     """Return the step with a response to its request. After a one-way request it is open which half message a producer is asked about, and
     no response of such a program is compared."""
-    name, args = step
-    return (name, {**args, "one_way": False}) if {**STEPS[name].arguments, **args}.get("one_way") else step
+    name, given = step
+    return (name, {**given, "one_way": False}) if arguments(step).get("one_way") else step
 
 
 def _around_restart(seen: pool.DrawCounts, *pools: Sequence[Phrase]) -> list[Step]:

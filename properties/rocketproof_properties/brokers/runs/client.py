@@ -369,9 +369,12 @@ class ProgramClient:
             context.gone |= {message.place for message in context.known if message.topic == call.fields.get("topic")}
         elif call.op == "update_group":
             name, group = group_in(call.body)
-            context.silent = context.silent | {name} if group.silent else context.silent - {name}
+            if group.silent:
+                context.silent.add(name)
+            else:
+                context.silent.discard(name)
         elif call.op == "delete_group":
-            context.silent = context.silent - {call.fields.get("groupName", "")}
+            context.silent.discard(call.fields.get("groupName", ""))
 
     def _write_strays(self, key: str) -> None:
         """Record unexpected responses. Requests that a broker sends to its clients are not responses."""

@@ -96,19 +96,15 @@ def differences_before_overlap(history: ParsedHistory, profile: Profile) -> list
     connections before the overlap leave the order open.
     """
     begin = first_overlap(history)
-    items = [item for item in history.items if begin is None or item.seq < begin]
-    requests = [item for item in items if isinstance(item, Exchange)]
-    unordered = any(each.one_way or held_millis(each) is not None for each in requests)
-    lost = any(event.op == "disconnect" and (begin is None or event.seq < begin) for event in history.recorded.others)
-    if begin is None or not requests or unordered or lost or _is_open(history):
+    if begin is None or _is_open(history):
         return []
-    first: list[FieldDifference] = []
-    for order, until in itertools.product([items, *others_deletions(history, items)], (None, *_moments(history))):
-        differing = [each for each in ReferenceReplay(history, profile, order, until=until).compare() if 0 <= each.seq < begin]
-        if not differing:
-            return []
-        first = first or differing
-    return first
+    items = [item for item in history.items if item.seq < begin]
+    unordered = any(item.one_way or held_millis(item) is not None for item in items if isinstance(item, Exchange))
+    if unordered or any(event.op == "disconnect" and event.seq < begin for event in history.recorded.others):
+        return []
+    possible = itertools.product([items, *others_deletions(history, items)], (None, *_moments(history)))
+    compared = (ReferenceReplay(history, profile, order, until=until).compare() for order, until in possible)
+    return _unless_explained([each for each in differing if 0 <= each.seq < begin] for differing in compared)
 
 
 def _at_once(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
@@ -117,15 +113,21 @@ def _at_once(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
 
     Those of responses are by chance: a broker does not lock these requests against each other.
     """
-    first: list[FieldDifference] = []
     in_order = at_once(history) or []
     possible = itertools.chain(in_order, *(others_deletions(history, items) for items in in_order))
-    for items, until in itertools.product(possible, (None, *_moments(history))):
-        differing = list(ReferenceReplay(history, profile, items, until=until).compare())
+    candidates = itertools.product(possible, (None, *_moments(history)))
+    first = _unless_explained(list(ReferenceReplay(history, profile, items, until=until).compare()) for items, until in candidates)
+    return [replace(each, by_chance=each.seq >= 0) for each in first]
+
+
+def _unless_explained(alternatives: Iterable[list[FieldDifference]]) -> list[FieldDifference]:
+    """Return the differences of the first alternative; none if an alternative has none."""
+    first: list[FieldDifference] = []
+    for differing in alternatives:
         if not differing:
             return []
         first = first or differing
-    return [replace(each, by_chance=each.seq >= 0) for each in first]
+    return first
 
 
 def is_comparable(history: ParsedHistory) -> bool:

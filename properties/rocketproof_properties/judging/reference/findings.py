@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rocketproof_profiles import PROFILES
@@ -19,20 +19,20 @@ from .program import ANSWER
 from .rules import deciding_alone, rules_of_difference
 
 
-def judge_reference(program: ProgramExchanges) -> Iterator[JudgeResult]:
-    """Judge a program whose history and broker settings are completely known; otherwise yield nothing.
+def judge_reference(program: ProgramExchanges) -> JudgeResult | None:
+    """Judge a program whose history and broker settings are completely known; None for another one.
 
     Differences that a fault or chance may explain are unconfirmed. If clients do something at once that has no known order, the program is
     judged partly: up to there.
     """
     history = program.history
     if not history.whole or history.unreadable:
-        return
+        return None
     if not is_comparable(history):
         before = differences_before_overlap(history, PROFILES[program.profile])
         if before and program.conditions.isdisjoint(UNREAD) and not program.faults:
-            yield _result(program, before, partly=True)
-        return
+            return _result(program, before, partly=True)
+        return None
     differing = differences(history, PROFILES[program.profile])
     if not program.conditions.isdisjoint(UNREAD):
         # It is chance how many records the broker dispatches before it reaches a record that cannot be read. A start ends the log there.
@@ -42,7 +42,7 @@ def judge_reference(program: ProgramExchanges) -> Iterator[JudgeResult]:
     if not differing and not program.in_doubt:
         stored = {record.topic for log in program.stored.whole.logs.values() for record in log.records}
         result = replace(result, rules_held=deciding_alone(history, stored))
-    yield result
+    return result
 
 
 def _result(program: ProgramExchanges, differing: Sequence[FieldDifference], *, partly: bool = False) -> JudgeResult:

@@ -20,6 +20,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchanges import SENDS
 
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...programs.corruption import TABLES, damaged_file
@@ -29,8 +30,7 @@ from ...programs.settings import ALONE
 ADMINISTRATIVE: Final = frozenset({"update_topic", "delete_topic", "update_group", "delete_group", "commit"})
 """Requests that, if several of one kind overlap, have the effect of one order. A change and a deletion may mix: a topic that is created
 during its deletion keeps its queues."""
-_SENDS: Final = ("send", "batch")
-_CREATING: Final = frozenset({"update_topic", "send", "batch", "send_back"})
+_CREATING: Final = frozenset({"update_topic", *SENDS, "send_back"})
 """Requests after which their topic, or their group's retry topic, is in a table."""
 _MOST_AT_ONCE: Final = 4
 _MOST_ORDERS: Final = 24
@@ -71,7 +71,7 @@ def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
         yield list(items)
         yield _with_arrivals(history, items)
         yield _overtaken(history, items)
-        unserved = [Arrived(each) for each in history.exchanges if each.one_way and each.op in _SENDS and each not in items]
+        unserved = [Arrived(each) for each in history.exchanges if each.one_way and each.op in SENDS and each not in items]
         if unserved:
             yield [*items, *unserved]  # checked after later requests, and stored where it cannot be read back
 
@@ -81,7 +81,7 @@ def at_once(history: ParsedHistory) -> list[list[Item]] | None:
 
     An order keeps two requests apart if one ended before the other began.
     """
-    groups = [group for group in _overlapping(history) if len(group) > 1]
+    groups = [*_overlapping(history)]
     for group in groups:
         (op, *others), ended = {exchange.op for exchange in group}, all(exchange.end is not None for exchange in group)
         if others or op not in ADMINISTRATIVE or not ended:
@@ -98,20 +98,21 @@ def at_once(history: ParsedHistory) -> list[list[Item]] | None:
 
 def first_overlap(history: ParsedHistory) -> int | None:
     """Return the number of the event with which the first requests begin that overlap, None if no requests overlap."""
-    return next((group[0].seq for group in _overlapping(history) if len(group) > 1), None)
+    return next((group[0].seq for group in _overlapping(history)), None)
 
 
 def _overlapping(history: ParsedHistory) -> Iterator[list[Exchange]]:
-    """Yield the requests in the order in which they were served, grouped so that requests of different groups do not overlap."""
+    """Yield the groups of several requests, in the order in which they were served, so that requests of different groups do not overlap."""
     group: list[Exchange] = []
     for exchange in history.exchanges:
         if held_millis(exchange) is not None:
             continue
         if group and all(each.end is not None and each.end < exchange.seq for each in group):
-            yield group
+            if len(group) > 1:
+                yield group
             group = []
         group.append(exchange)
-    if group:
+    if len(group) > 1:
         yield group
 
 
@@ -234,7 +235,7 @@ def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
                 order.insert(min(at + 1 + later, len(order)), item)
                 del order[at]
         yield order
-    yield [item for item in history.items if not _silent(item) or item.op not in _SENDS or place(item) is not None]
+    yield [item for item in history.items if not _silent(item) or item.op not in SENDS or place(item) is not None]
 
 
 def _silent(item: Exchange | Event) -> bool:
@@ -246,7 +247,7 @@ def _with_arrivals(history: ParsedHistory, items: Sequence[Exchange | Event]) ->
     order: list[Item] = list(items)
     next_free = 0  # earlier requests have arrived, and answered requests are complete
     for item in history.items:
-        if isinstance(item, Exchange) and item.one_way and item.op in _SENDS:
+        if isinstance(item, Exchange) and item.one_way and item.op in SENDS:
             order.insert(next_free, Arrived(item))
             next_free += 1
         elif not _silent(item):
@@ -260,9 +261,9 @@ def _overtaken(history: ParsedHistory, items: Sequence[Exchange | Event]) -> lis
     first: Exchange | None = None
     for item in history.items:
         if isinstance(item, Exchange) and item.one_way:
-            first = first or (item if item.op in _SENDS and item in order else None)
+            first = first or (item if item.op in SENDS and item in order else None)
             continue
-        if first is not None and isinstance(item, Exchange) and item.op in _SENDS and order.index(first) < order.index(item):
+        if first is not None and isinstance(item, Exchange) and item.op in SENDS and order.index(first) < order.index(item):
             order.insert(order.index(first), Arrived(item))
         first = None
     return order

@@ -185,9 +185,9 @@ class ReadBack:
         if not rows or "unread" in self.history.states:
             return
         seen = {whole_number(row["at"]) for row in rows}
-        acknowledged = {place for exchange in self.history.exchanges for place in exchange.places}
+        missing = {place for exchange in self.history.exchanges for place in exchange.places} - seen
         for at, ours in self.followed.places.items():
-            if at in acknowledged - seen and self.store.look_message_by_offset(ours) is not None:
+            if at in missing and self.store.look_message_by_offset(ours) is not None:
                 yield FieldDifference("content", "nothing", "a record", f"the record at {at}, where an answer says that it is")
 
     def _queries(self) -> Iterator[FieldDifference]:

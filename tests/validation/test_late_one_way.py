@@ -1,4 +1,4 @@
-"""Effects of one-way requests may come late: a batch creates its topic and is stored after a later send, or no route has the topic yet."""
+"""Effects of one-way requests may be late: a batch creates its topic and is stored after a later send, or no route has the topic yet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BATCH = {"topic": "A", "queue": 0, "nums": 8, "items": [("a", {}), ("bb", {})], 
 
 
 def first(path: Path, op: str, without: str = "") -> None:
-    """Make the requests of an operation the first of a history, and leave out those of another."""
+    """Make the requests of an operation the first of a history, and leave out another operation."""
 
     def ordered(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         rest = [event for event in events if event.get("op") != without]

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.commands import run
 from rocketproof_properties.validation.handwritten import releases
 from rocketproof_properties.validation.handwritten.trial import perform
+from unpacking import unpack
 
 FOLDER = ROOT / "properties" / "docs" / "schemas"
 PAGE = ROOT / "properties" / "docs" / "schemas.md"
@@ -128,8 +128,7 @@ def test_mutants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_audits_and_campaigns(output: Callable[..., Any], tmp_path: Path) -> None:
-    with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
-        archive.extractall(tmp_path / "store", filter="data")
+    unpack(DATA / "store-4.9.4.tar.gz", tmp_path / "store")
     store = next((tmp_path / "store").iterdir())
     found = output("audit", str(store), "--engine", "local", "--cores", "1", "--out", "audited", "--limit", "5")
     assert found and errors("audit-findings", found) == []

@@ -91,7 +91,8 @@ def sound(profile: str) -> Files:
     """Return the files of a sound store: those that a real release wrote, and those that this broker added under the profile."""
     with tempfile.TemporaryDirectory() as name:
         with tarfile.open(DATA / f"store-mixed-{WRITTEN_BY[profile]}.tar.gz") as archive:
-            archive.extractall(name, filter="data")
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # as unpack(), which a script cannot import
+            archive.extractall(name)
         root = Path(name) / "store"
         with running(root, profile) as broker:
             assert broker.load(), profile

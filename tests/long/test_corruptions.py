@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.programs import AuditPlan
 from rocketproof_traces.audit.run import SavedAnswers, audit
 from rocketproof_traces.common.pools import on_processes
+from unpacking import unpack
 
 DATA = Path(__file__).parents[1] / "data"
 STORES = {"4.9.4": "P494", "5.3.3": "P533"}
@@ -54,9 +54,8 @@ def audited(root: Path, profile: str) -> tuple[set[AuditFinding], list[str]]:
 def met(version: str, folder: Path) -> Iterator[Met]:
     """Audit every corruption of the store of a release, each on its own copy, always at the same path."""
     root = folder / "store"
-    with tarfile.open(DATA / f"store-mixed-{version}.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
-        files = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    unpack(DATA / f"store-mixed-{version}.tar.gz", folder)
+    files = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     sound, problems = audited(root, STORES[version])
     assert not problems
     assert not {found.property for found in sound if found.severity != "note"}

@@ -6,7 +6,6 @@ The audit reports only violations that they contain; traces/docs/audit.md gives 
 from __future__ import annotations
 
 import asyncio
-import tarfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from rocketproof_properties.commands.audits import command
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PREPARED
 from rocketproof_traces.common.pools import on_processes
+from unpacking import unpack
 
 DATA = Path(__file__).parents[1] / "data"
 SMALL: dict[str, Any] = {
@@ -98,8 +98,7 @@ def test_reference_store_is_sound(profile: str, tmp_path: Path) -> None:
 
 def test_recorded_store(tmp_path: Path) -> None:
     """The findings are exactly the effects of its requests: see the table in traces/docs/audit.md."""
-    with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(DATA / "store-4.9.4.tar.gz", tmp_path)
     assert counts(tmp_path / "store-4.9.4", "P494") == {
         "APP-08.compressed": 1,
         "HAZ-05.stored": 3, "HAZ-31.stored": 4, "INV-10.stored": 2, "INV-12.stored": 3, "INV-13.stored": 8, "INV-16.stored": 1,

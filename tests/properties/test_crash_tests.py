@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,14 +12,14 @@ from rocketproof_properties.judging.wholelog import files, log_of
 from rocketproof_properties.validation.faults import campaign, kills
 from rocketproof_properties.validation.faults.found import FaultTests
 from rocketproof_properties.validation.faults.store import queue_entries
+from unpacking import unpack
 
 DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(DATA / "store-4.9.4.tar.gz", tmp_path)
     (store,) = tmp_path.iterdir()
     return store
 

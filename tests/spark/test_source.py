@@ -1,7 +1,6 @@
 """The data sources in Spark: pushed-down filters, columns visible to SQL, damage as rows, and usage mistakes."""
 
 import json
-import tarfile
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +16,7 @@ from written_store import Sent, Stored, write_store, write_topics
 from rocketproof_traces.spark.source import clause_of
 from rocketproof_traces.spark.tables import commitlog
 from rocketproof_traces.spark.tables.clauses import Clause
+from unpacking import unpack
 
 GOLDEN = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
 
@@ -152,8 +152,7 @@ def test_file_that_vanishes_after_planning_is_row(spark: SparkSession, tmp_path:
 
 
 def test_queues_topics_and_index_of_real_broker(spark: SparkSession, tmp_path: Path) -> None:
-    with tarfile.open(GOLDEN) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(GOLDEN, tmp_path)
     for name in ("commitlog", "consumequeue", "index", "topics"):
         spark.read.format(f"rocketmq-{name}").load(str(tmp_path / "store-4.9.4")).createOrReplaceTempView(f"real_{name}")
     # Each entry of a queue and of the index leads to a record; each topic that is stored is in the table or is the broker's own.

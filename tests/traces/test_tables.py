@@ -3,7 +3,6 @@
 import json
 import random
 import struct
-import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark.tables import commitlog, consumequeue, index, topics
 from rocketproof_traces.spark.tables.clauses import Clause, Clauses, bounds
 from rocketproof_traces.spark.tables.table import PART_SIZE, StoreTable
+from unpacking import unpack
 
 BODY_AT = 88  # of a record with IPv4 hosts
 GOLDEN = Path(__file__).parents[1] / "data" / "store-4.9.4.tar.gz"
@@ -214,8 +214,7 @@ def test_columns_are_chosen_by_name_in_any_case() -> None:
 @pytest.fixture(scope="module")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("golden")
-    with tarfile.open(GOLDEN) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(GOLDEN, folder)
     return folder / "store-4.9.4"
 
 

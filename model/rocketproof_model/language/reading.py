@@ -82,6 +82,8 @@ def read(text: str, model: Model, parameters: Mapping[str, Type] | None = None, 
         raise ReadingError(1, "there is no text", "write an expression such as x + 1 == 2")
     vocabulary = Vocabulary.of(model, parameters)
     spelled = spell(text.rstrip(), vocabulary.values)
+    if "\0" in spelled.text:  # Python 3.11.4 was the first to report it as an error of syntax
+        raise ReadingError(spelled.column(len(spelled.text.encode())), "the text has null bytes", "write an expression as in Python")
     try:
         body = ast.parse(spelled.text.lstrip(), mode="eval").body
         return _Reader(vocabulary, spelled, len(spelled.text) - len(spelled.text.lstrip())).whole(body, type_)

@@ -2,8 +2,10 @@
 
 import ast
 import re
+import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -12,6 +14,19 @@ SOURCE_FOLDERS = ("model", "impl", "traces", "properties")
 MAPS = {"properties": "docs/architecture.md"}
 """The pages that map the packages of a folder, if they are not its README."""
 PACKAGES = [file.parent for room in SOURCE_FOLDERS for file in sorted((ROOT / room).rglob("rocketproof*/**/__init__.py"))]
+
+TOP: Final = {"model", "impl", "properties", "traces", "tests", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
+              "AGENTS.md", "action.yml"}  # fmt: skip
+
+
+def test_the_project_folder_has_nothing_else() -> None:
+    """Tests and tools leave nothing there that could be committed."""
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+                            cwd=ROOT, capture_output=True, text=True, check=False)  # fmt: skip
+    if listed.returncode:
+        pytest.skip("this is no clone")
+    names = {line.split("/")[0] for line in listed.stdout.splitlines() if (ROOT / line).exists()}
+    assert {name for name in names if not name.startswith(".")} == TOP
 
 
 @pytest.mark.parametrize("room", SOURCE_FOLDERS)

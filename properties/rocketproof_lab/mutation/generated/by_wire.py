@@ -5,6 +5,7 @@ With the cover, the programs of the transition cover follow if the generated pro
 
 from __future__ import annotations
 
+import random
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +74,8 @@ class TrialByWire:
         with guardian.temporary_folder() as folder:
             base = baseline(self._profile, self._programs, self._seed, limits.progress, cover=self._cover)
             tasks = []
-            for mutant in sorted(mutants, key=self._is_argued):  # the others first: the run may end early
+            # In random order, so that the share of a run that ends early is that of all modules. Those that need no trial are the last.
+            for mutant in sorted(random.Random(self._seed).sample(mutants, len(mutants)), key=self._is_argued):
                 if programs := base.programs_for(mutant):
                     tasks.append(ForkedAttempt(mutant, programs, self._profile, folder))
                 else:

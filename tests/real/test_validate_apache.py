@@ -12,7 +12,7 @@ from rocketproof_properties.validation.validate import ValidationRequest, valida
 pytestmark = pytest.mark.slow  # .ci/run runs it, not only .ci/nightly
 
 COMMANDS = ("java", "mvn")
-PROGRAMS, SEED = 80, 2  # among them one with a record larger than a file
+PROGRAMS, SEED = 60, 2  # among them one with a record larger than a file
 KNOWN = {"INV-06.records", "INV-44", "INV-45", "INV-57"}
 
 

@@ -21,7 +21,7 @@ from rocketproof_properties.programs.selections import WIRED
 from rocketproof_properties.programs.settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WHEEL
 from rocketproof_properties.programs.vocabulary import STEPS, is_request, request_of
 from rocketproof_properties.reports.choices import InputError
-from rocketproof_properties.validation.stages import FIRST, stages_of
+from rocketproof_properties.validation.stages import FIRST, LONG, looks, stages_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
 
 EVERYTHING = ProgramOptions("P494", 300, 7, configure=True, start=True, end=True)
@@ -127,6 +127,22 @@ def test_many_programs_that_need_nothing_keep_no_settings_waiting() -> None:
     few = {"": groups[""][: 2 * FIRST - 1], **{needs: group for needs, group in groups.items() if needs}}
     assert len([stage for stage in stages_of(few) if "" in stage]) == 1
     assert stages_of({"": groups[""]}) == [{"": groups[""]}]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([("send", {}), ("route", {})], True),
+        ([("route", {}), ("topic", {})], True),
+        ([("route", {}), ("pull", {})], False),
+        ([("send", {}), ("pull", {})], False),
+        ([("send", {}), ("time", {"millis": LONG - 1}), ("route", {})], True),
+        ([("send", {}), ("time", {"millis": LONG}), ("route", {})], False),
+        ([("send", {"client": 1}), ("route", {})], False),
+    ],
+)
+def test_programs_whose_routes_others_would_hide_run_alone(steps: list[tuple[str, dict[str, object]]], expected: bool) -> None:
+    assert looks(Program(1, "", tuple(steps))) is expected
 
 
 def test_target_without_capabilities_gets_no_demanding_program() -> None:

@@ -205,6 +205,42 @@ def test_of_two_brokers_with_lost_address_either_may_leave(
     assert not judge_file(path, profile).findings
 
 
+@pytest.mark.behaviour("NS-08")
+@pytest.mark.parametrize(("requests", "in_time"), [(2, True), (9, False)])
+def test_closed_connection_may_be_noticed_after_later_requests(
+    requests: int, in_time: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy name server removes the broker late. One that needs more than the next eight requests is accused."""
+    lost: list[Callable[[], None]] = []
+    closed, route = NameServer.channel_closed, NameServer.route
+    asked = 0
+
+    def late(self: NameServer, channel: Any) -> None:
+        lost.append(lambda: closed(self, channel))
+
+    def notice(self: NameServer, topic: str) -> Any:
+        nonlocal asked
+        found = route(self, topic)
+        asked += bool(lost)
+        if lost and asked == requests:
+            lost.pop()()
+        return found
+
+    address = {"address": "10.0.0.1:1"}
+    other: Step = ("route", {"topic": "B", "again": False})  # two queries of one topic would be one query and its repetition
+    queries = [("route", {"topic": "A", "again": False}), other] * 5
+    registered: Step = ("register", {"topics": {"A": (4, 4, 6), "B": (4, 4, 6)}, **address})
+    steps: tuple[Step, ...] = (registered, ("lose", address), *queries[: requests + 1])
+    with InProcess("P494").open() as running, monkeypatch.context() as patched:
+        patched.setattr(NameServer, "channel_closed", late)
+        patched.setattr(NameServer, "route", notice)
+        path = performed(running, tmp_path, *steps)
+    codes_ = [exchange.outcome.get("code") for exchange in load(path).exchanges if exchange.op == "route"]
+    assert codes_ == [codes.SUCCESS] * requests + [codes.TOPIC_NOT_EXIST]
+    judged = judge_file(path, "P494", ("reference",))
+    assert (bool(judged.unconfirmed), bool(judged.findings)) == (in_time, not in_time)
+
+
 @pytest.mark.parametrize(("profile", "topic"), [("P494", "TBW102"), ("P511", "T")])
 def test_name_server_knows_everything_after_all_attempts(profile: str, topic: str) -> None:
     deployment = ReplayDeployment(PROFILES[profile], BrokerSettings(broker_permission=4))

@@ -34,12 +34,10 @@ _CREATING: Final = frozenset({"update_topic", *SENDS, "send_back"})
 """Requests after which their topic, or their group's retry topic, is in a table."""
 _MOST_AT_ONCE: Final = 4
 _MOST_ORDERS: Final = 24
-_MOST_CLOSES: Final = 27
-"""Orders of closed connections that are tried: all orders of up to three."""
 _MOST_LATER: Final = 8
-"""Requests to a name server that are tried as served before an unregistration has its effect, the next ones."""
-_MOST_UNREGISTRATIONS: Final = 81
-"""Orders of late unregistrations that are tried: all orders of up to two."""
+"""Requests to a name server that are tried as served before an unregistration or a closed connection has its effect, the next ones."""
+_MOST_LATE_ORDERS: Final = 100
+"""Orders of late unregistrations, or of closed connections, that are tried: all orders of up to two."""
 _MOST_DELETIONS: Final = 8
 """Moments of another program's deletion that are tried, the last ones while a topic is in no table."""
 
@@ -167,30 +165,39 @@ def others_deletions(history: ParsedHistory, order: Sequence[Item]) -> Iterator[
 
 
 def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
-    """Yield orders in which a name server notices a closed connection only after its broker has registered over a new connection. It then
-    removes the broker, or keeps it because of the new connection."""
-    reconnected = [(item, later) for at, item in enumerate(history.items) if (later := _next_registration(history, at)) is not None]
-    for effects in itertools.islice(itertools.product(("at once", "late", "none"), repeat=len(reconnected)), 1, _MOST_CLOSES):
-        items = list[Item](history.items)
-        for (closed, registration), effect in zip(reconnected, effects, strict=True):
-            if effect != "at once":
-                items.remove(closed)
-            if effect == "late":
-                items.insert(items.index(registration) + 1, closed)
-        yield items
+    """Yield orders in which a name server notices closed connections only after requests that followed.
+
+    If its broker has registered over a new connection before that, it then removes the broker, or keeps it because of the new connection.
+    """
+    possible = list[tuple[Item, Sequence[Item | None]]]()
+    for at, item in enumerate(history.items):
+        if isinstance(item, Event) and item.op == "disconnect":
+            registration = _next_registration(history, at)
+            followers = [each for each in _followers(history, item) if registration is None or each.seq < registration.seq]
+            possible.append((item, [item, *followers] if registration is None else [item, *followers, registration, None]))
+    yield from _later(history, possible)
 
 
 def late_unregistrations(history: ParsedHistory) -> Iterator[Sequence[Item]]:
     """Yield orders in which a name server removes brokers only after requests that followed the response to their unregistration."""
-    asked = [item for item in history.exchanges if item.broker == NAME_SERVER]
-    left = [item for item in asked if _has_code(item, codes.UNREGISTER_BROKER) and item.code == codes.SUCCESS]
-    followers = [(item, *asked[asked.index(item) + 1 :][:_MOST_LATER]) for item in left]
-    for chosen in itertools.islice(itertools.product(*followers), 1, _MOST_UNREGISTRATIONS):
+    left = [item for item in history.exchanges if _has_code(item, codes.UNREGISTER_BROKER) and item.code == codes.SUCCESS]
+    yield from _later(history, [(item, [item, *_followers(history, item)]) for item in left])
+
+
+def _followers(history: ParsedHistory, item: Exchange | Event) -> list[Exchange]:
+    """Return the next requests to a name server after the item."""
+    return [each for each in history.exchanges if each.broker == NAME_SERVER and each.seq > item.seq][:_MOST_LATER]
+
+
+def _later(history: ParsedHistory, possible: Sequence[tuple[Item, Sequence[Item | None]]]) -> Iterator[Sequence[Item]]:
+    """Yield orders in which each of these items comes directly after another item, stays (itself), or never comes (None)."""
+    for chosen in itertools.islice(itertools.product(*(places for _, places in possible)), 1, _MOST_LATE_ORDERS):
         items = list[Item](history.items)
-        for item, follower in zip(left, chosen, strict=True):
-            if item is not follower:
+        for (item, _), after in zip(possible, chosen, strict=True):
+            if after is not item:
                 items.remove(item)
-                items.insert(items.index(follower) + 1, item)
+                if after is not None:
+                    items.insert(items.index(after) + 1, item)
         yield items
 
 

@@ -25,6 +25,6 @@ NAME_SERVER_SCOPES: Final = frozenset({"registrations", "told"})
 """The scopes whose requests go to a name server."""
 
 NOT_DRIVEN: Final[Mapping[str, str]] = {
-    "times": "a step cannot name the store time of a message, which no response to a send states",
+    "times": "no response to a send states the store time that a query needs; after each program, queues are searched by such times",
 }
 """Why the other scopes that requests could drive are not driven."""

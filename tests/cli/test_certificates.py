@@ -43,6 +43,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path(row["certificate"])
 
 
+@pytest.mark.slow
 def test_certificate_is_accepted_and_reported_as_json(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["certificate", str(kept), "--json", "check.json", "--smt2", "x.smt2"]) == 0
     assert "accepted: pair.py" in capsys.readouterr().out

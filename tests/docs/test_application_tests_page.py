@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from session import ROOT, blocks, follow
 
 PAGE = ROOT / "properties" / "docs" / "application-tests.md"
 
 
+@pytest.mark.slow
 def test_tests_of_the_page_pass(tmp_path: Path) -> None:
     follow(PAGE, tmp_path, "test_orders.py")
 

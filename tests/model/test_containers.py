@@ -273,6 +273,7 @@ def test_a_cell_is_read_by_its_member() -> None:
 # -- sequences made of sequences ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_slices_concatenations_and_choices_equal_those_of_lists() -> None:
     m = Model("lists")
     q, p = m.var("q", SeqOf(Int(0, 2), 3), init=()), m.var("p", SeqOf(Int(0, 2), 2), init=())

@@ -148,6 +148,7 @@ def test_long_disk_search_reports_its_curve(tmp_path: Path) -> None:
     assert cli.run(["bench", "curve", str(tmp_path), "--scope", "huge"]) == 2
 
 
+@pytest.mark.slow
 def test_fair_loop_benchmark_measures_with_and_without_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(liveness_speed, "apart", lambda function, order, places: function(order))  # in this process
     rows = liveness_speed.measure(scopes=["small"], threads=2)

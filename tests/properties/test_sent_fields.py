@@ -14,6 +14,7 @@ from rocketproof_properties.brokers import jars
 from rocketproof_properties.programs.program import Program
 
 
+@pytest.mark.slow
 def test_every_field_that_matters_has_two_values() -> None:
     rows = fields.measure("P533", 2000, 1)
     mattering = [row for row in rows if not row["reason"]]

@@ -123,6 +123,7 @@ def image_test() -> list[str]:
     return words
 
 
+@pytest.mark.slow
 def test_brokers_are_healthy_when_they_are_in_the_route(tmp_path: Path, stack: ExitStack) -> None:
     services, fresh = compose()["services"], Addresses()
     server, first, second = fresh.take(), fresh.take(AROUND_BROKER), fresh.take(AROUND_BROKER)

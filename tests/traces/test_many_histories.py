@@ -229,7 +229,7 @@ def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
     assert parts == {-1, 0, 1, 2}
 
 
-@pytest.mark.parametrize(("version", "profile"), [("4.9.4", "P494"), ("5.3.3", "P533")])
+@pytest.mark.parametrize(("version", "profile"), [("4.9.4", "P494"), pytest.param("5.3.3", "P533", marks=pytest.mark.slow)])
 def test_recordings_of_single_requests_are_histories(tmp_path: Path, version: str, profile: str) -> None:
     judged = judge(tmp_path, DATA / f"rocketmq-{version}.jsonl", profile=profile)
     assert (judged.verdict, judged.findings) == ("ok", [])

@@ -14,6 +14,7 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.commands import run
 
 
+@pytest.mark.slow
 def test_page_of_run_links_history_of_each_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The broker accepts a queue id equal to the number of queues."""
     (planted,) = mutants(["M-01"])

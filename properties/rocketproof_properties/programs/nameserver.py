@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 
 from rocketproof_impl.registered import compressed
+from rocketproof_impl.store.record import body_crc
 from rocketproof_impl.route import QueueData, queue_to_data
 from rocketproof_protocol import codes
 
@@ -57,11 +58,14 @@ def register(
     cluster: str = "cluster",
     sys_flag: int = 0,
     lacking: str = "",
+    checked: bool = False,
+    empty: bool = False,
     anew: bool = False,
 ) -> RecordedCall:
     """A broker that does not exist registers on a connection of its own.
 
     - `packed`: in the compressed form of releases before 5.0.
+    - `checked`: with the checksum of the body. `empty`: without a body.
     - `sys_flag`: of all topics. `lacking`: a field that their entries do not have; packed ones have all.
     - `anew`: over a new connection, before it closes the earlier one.
     """
@@ -85,8 +89,8 @@ def register(
         "topicConfigSerializeWrapper": {"topicConfigTable": table, "dataVersion": {"timestamp": BORN, "counter": version}},
         "filterServerList": [],
     }
-    form = {"haServerAddr": own, "compressed": "true" if packed else "false", "bodyCrc32": "0"}
-    data = compressed(body) if packed else json.dumps(body).encode()
+    data = b"" if empty else compressed(body) if packed else json.dumps(body).encode()
+    form = {"haServerAddr": own, "compressed": "true" if packed else "false", "bodyCrc32": str(body_crc(data) if checked else 0)}
     fields = _of_broker(context, name, broker_id, own, cluster) | form
     return RecordedCall("other", NAME_SERVER, codes.REGISTER_BROKER, fields, data, line=own, anew=anew)
 

@@ -105,6 +105,10 @@ class DrawCounts:
     def note(self, features: Iterable[Hashable]) -> None:
         self.counts.update(features)
 
+    def __contains__(self, feature: Hashable) -> bool:
+        """Return whether the feature was drawn; never if the counts are ignored."""
+        return not self.plain and (feature in self.counts or feature in self.before)
+
 
 def program(seen: DrawCounts, pool: Sequence[Phrase], most: int = MOST_PHRASES, least: int = 1) -> list[Step]:
     """Return a program of `least` to `most` phrases."""
@@ -131,23 +135,24 @@ def _features(phrase: Phrase, previous: str) -> tuple[Hashable, ...]:
     return phrase.name, (previous, phrase.name)
 
 
-def _varied(seen: DrawCounts, place: tuple[str, int], values: Values, names: Sequence[str]) -> tuple[str, Any]:
-    """Draw one of the arguments `names`, and one of its values."""
-    name = seen.rarest(names, lambda name: [(*place, name)], lambda name: len(values[name]) - 1)
-    at = seen.rarest(range(len(values[name])), lambda at: [(*place, name, at)])
-    seen.note([(*place, name), (*place, name, at)])
-    return name, values[name][at]
-
-
 def _values(seen: DrawCounts, phrase: Phrase, number: int, values: Values) -> dict[str, Any]:
     """Draw a value for each argument; as many differ from the default as `phrase.changes` allows.
 
-    An argument whose value is None is left out unless the step has another default for it.
+    Values that no step of this kind has had come first, and as long as there are any, as many as allowed: even a short run has most values
+    somewhere. An argument whose value is None is left out unless the step has another default for it.
     """
-    place, defaults = (phrase.name, number), STEPS[phrase.steps[number][0]].arguments
+    kind, place = phrase.steps[number][0], (phrase.name, number)
+    defaults = STEPS[kind].arguments
     drawn = {name: choices[0] for name, choices in values.items()}
+    fresh = {name: [at for at in range(1, len(choices)) if (kind, name, repr(choices[at])) not in seen] for name, choices in values.items()}
     open_ = [name for name, choices in values.items() if len(choices) > 1]
-    for _ in range(min(len(open_), seen.chance.choice(phrase.changes))):
-        name, value = _varied(seen, place, values, open_)
-        drawn[name] = value
+    wanted = max(phrase.changes) if any(fresh[name] for name in open_) else seen.chance.choice(phrase.changes)
+    for _ in range(min(len(open_), wanted)):
+        name = seen.rarest(
+            [name for name in open_ if fresh[name]] or open_, lambda name: [(*place, name)], lambda name: len(values[name]) - 1
+        )
+        at = seen.rarest(fresh[name] or range(len(values[name])), lambda at: [(*place, name, at)])  # noqa: B023 - called at once
+        seen.note([(*place, name), (*place, name, at), (kind, name, repr(values[name][at]))])
+        fresh[name] = [each for each in fresh[name] if each != at]
+        drawn[name] = values[name][at]
     return {name: value for name, value in drawn.items() if value is not None or defaults.get(name) is not None}

@@ -9,7 +9,7 @@ from .phrase import Phrase, phrase, step
 from .phrases import TOPIC_A, sent
 from .values import VALUES, one_of
 
-_REGISTERED: Final = "address broker_id topics version sys_flag lacking altered"
+_REGISTERED: Final = "address broker_id topics version sys_flag lacking checked empty altered"
 """Later name servers reject a broker's first registration if it has a single topic."""
 _REGISTER: Final = step("register", _REGISTERED)
 _ROUTE: Final = step("route", topic="A")

@@ -300,6 +300,8 @@ VALUES: Final[Mapping[str, Values]] = {
         "cluster": ("cluster", "other"),
         "sys_flag": (0, 1, 2, 3),
         "lacking": ("", "perm", "readQueueNums", "writeQueueNums", "topicSysFlag", "topicFilterType", "order"),
+        "checked": _BOOLEANS,
+        "empty": _BOOLEANS,
         "altered": (
             None, ("bodyCrc32", "1"), ("heartbeatTimeoutMillis", "60000"), ("enableActingMaster", "true"), ("enableActingMaster", "false"),
         ),

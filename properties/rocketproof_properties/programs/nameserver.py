@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 
 from rocketproof_impl.registered import compressed
-from rocketproof_impl.store.record import body_crc
 from rocketproof_impl.route import QueueData, queue_to_data
+from rocketproof_impl.store.record import body_crc
 from rocketproof_protocol import codes
 
 from .call import BORN, Context, RecordedCall

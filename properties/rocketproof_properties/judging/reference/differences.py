@@ -31,6 +31,7 @@ from .orders import (
     newer_backups,
     orders,
     others_deletions,
+    swapped,
 )
 from .program import ReferenceReplay
 from .readback import NEXT_OFFSET
@@ -45,8 +46,8 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
 
     A broker does not lock overlapping requests against each other, so differences of responses from the first overlap on are by chance.
     """
-    in_time = None if _is_open(history) else at_once(history)
-    if in_time is None:
+    overlapping = None if _is_open(history) else at_once(history)
+    if overlapping is None:
         return []
     overlap = first_overlap(history)
 
@@ -54,13 +55,13 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
         replay = ReferenceReplay(history, profile, items, until=until, last=last)
         return _from_overlap_by_chance(replay.compare(), overlap)
 
-    reference = ReferenceReplay(history, profile, in_time[0])
+    reference = ReferenceReplay(history, profile, history.items)
     differing = list(_from_overlap_by_chance(reference.compare(), overlap))
     if not differing:
         return []
     in_recorded_order = _by_chance(differing)
     moments = _moments(history)
-    possible: list[Sequence[Item]] = [*in_time]
+    possible: list[Sequence[Item]] = [history.items]
     if any(exchange.one_way for exchange in history.exchanges):
         born = {str(message.born_timestamp): at for at, message in reversed(reference.followed.theirs.items())}
         ends = {
@@ -68,13 +69,16 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
             for at, message in reversed(reference.followed.theirs.items())
             if message.transaction == COMMIT
         }
-        possible += itertools.chain.from_iterable(orders(items, born, ends) for items in in_time)
+        possible += orders(history, born, ends)
         missing = [
             each.fields.get("topic", "") for each in history.exchanges if each.one_way and each.fields.get("bornTimestamp") not in born
         ]
         differing = [each for each in differing if not _is_less(each, missing)]
-    for items in in_time:
-        possible += [*newer_backups(items), *others_deletions(history, items), *by_sending_time(items)]
+    possible += newer_backups(history)
+    if any(held_millis(exchange) is not None for exchange in history.exchanges):
+        possible.append(by_sending_time(history))
+    possible = list(itertools.starmap(swapped, itertools.product(possible, overlapping)))
+    possible += itertools.chain.from_iterable(others_deletions(history, swapped(history.items, each)) for each in overlapping)
     lost = any(event.op == "disconnect" for event in history.recorded.others)
     candidates = itertools.product(possible, (None, *moments), (False, True) if lost else (False,))
     others = itertools.islice(candidates, 1, None)  # the first candidate, the recorded order, is compared already
@@ -82,15 +86,16 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
     remaining = decisive(itertools.chain([in_recorded_order], alternatives), outcome=_outcome, progress=lambda _: 0)
     if remaining == []:
         return []
-    late_orders = [*itertools.product(itertools.chain.from_iterable(map(late_closes, in_time)), (False, True))]
+    late_orders = [*itertools.product(late_closes(history), (False, True))]
     if profile.unregisters_later:
-        late_orders += [(items, False) for items in itertools.chain.from_iterable(map(late_unregistrations, in_time))]
-    if any(not list(compared(items, last=last)) for items, last in late_orders):
+        late_orders += [(items, False) for items in late_unregistrations(history)]
+    late = ((swapped(items, swaps), last) for (items, last), swaps in itertools.product(late_orders, overlapping))
+    if any(not list(compared(items, last=last)) for items, last in late):
         return [replace(each, by_chance=True) for each in differing if each.seq >= 0]
     if remaining:
         return remaining
     for until in moments:  # a real difference occurs for every moment of reading the queues
-        differing_then = {(each.where, each.field) for each in compared(in_time[0], until)}
+        differing_then = {(each.where, each.field) for each in compared(history.items, until)}
         differing = [each for each in differing if (each.where, each.field) in differing_then]
     return differing
 

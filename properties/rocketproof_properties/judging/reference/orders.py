@@ -59,27 +59,27 @@ class Cleaned:
 
 
 Item = Exchange | Event | Arrived | Cleaned
-Served = Sequence[Exchange | Event]
-"""Requests and events in one order, each served without interruption."""
+Swaps = Mapping[int, Exchange]
+"""An order of overlapping requests: by the number of a request's event, the request that is served in its place."""
 
 
-def orders(sent: Served, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[list[Item]]:
-    """Yield further possible orders of the requests `sent`: a broker may serve one-way requests later or never.
+def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[list[Item]]:
+    """Yield further possible orders of the same requests: a broker may serve one-way requests later or never.
 
     `born`: the place of the first record with each birth time. `committed`: the place of a committed message by the place of its half
     message. The first order is the order of the log.
     """
-    for items in _whole(sent, born, committed):
+    for items in _whole(history, born, committed):
         yield list(items)
-        yield _with_arrivals(sent, items)
-        yield _overtaken(sent, items)
-        unserved = [Arrived(each) for each in _exchanges(sent) if each.one_way and each.op in SENDS and each not in items]
+        yield _with_arrivals(history, items)
+        yield _overtaken(history, items)
+        unserved = [Arrived(each) for each in history.exchanges if each.one_way and each.op in SENDS and each not in items]
         if unserved:
             yield [*items, *unserved]  # checked after later requests, and stored where it cannot be read back
 
 
-def at_once(history: ParsedHistory) -> list[Served] | None:
-    """Return all orders of a history in which administrative requests of one kind overlap. None if others do, or with too many orders.
+def at_once(history: ParsedHistory) -> list[Swaps] | None:
+    """Return all orders of the administrative requests of one kind that overlap. None if other requests do, or with too many orders.
 
     An order keeps two requests apart if one ended before the other began. A history without overlapping requests has one order.
     """
@@ -91,11 +91,15 @@ def at_once(history: ParsedHistory) -> list[Served] | None:
     choices = [[each for each in itertools.permutations(group) if _in_time(each)] for group in groups if len(group) <= _MOST_AT_ONCE]
     if len(choices) < len(groups) or math.prod(map(len, choices)) > _MOST_ORDERS:
         return None
-    found = list[Served]()
-    for chosen in itertools.product(*choices):
-        moved = {before.seq: after for group, order in zip(groups, chosen, strict=True) for before, after in zip(group, order, strict=True)}
-        found.append([moved.get(item.seq, item) if isinstance(item, Exchange) else item for item in history.items])
-    return found
+    return [
+        {before.seq: after for group, order in zip(groups, chosen, strict=True) for before, after in zip(group, order, strict=True)}
+        for chosen in itertools.product(*choices)
+    ]
+
+
+def swapped(items: Sequence[Item], swaps: Swaps) -> list[Item]:
+    """Return an order of a history with its overlapping requests in another order."""
+    return [swaps.get(item.seq, item) if isinstance(item, Exchange) else item for item in items]
 
 
 def first_overlap(history: ParsedHistory) -> int | None:
@@ -122,24 +126,19 @@ def _in_time(order: Sequence[Exchange]) -> bool:
     return not any(later.end is not None and later.end < each.seq for each, later in itertools.combinations(order, 2))
 
 
-def by_sending_time(served: Served) -> Iterator[Served]:
-    """Yield the order in which pulls that might have been held were answered immediately; none without such pulls."""
-    held = [item for item in _exchanges(served) if held_millis(item) is not None]
-    if not held:
-        return
-    order = [item for item in served if item not in held]
-    for pull in held:
-        order.insert(next((at for at, item in enumerate(order) if item.seq > pull.seq), len(order)), pull)
-    yield order
+def by_sending_time(history: ParsedHistory) -> Sequence[Item]:
+    """Return the order in which requests were sent: a pull that might have been held was answered immediately."""
+    by_seq = sorted(history.items, key=lambda item: item.seq)
+    return list[Item](by_seq)
 
 
-def newer_backups(served: Served) -> Iterator[Sequence[Item]]:
+def newer_backups(history: ParsedHistory) -> Iterator[Sequence[Item]]:
     """Return variants in which the backups of damaged tables are as new as the tables, as if these were not damaged.
 
     A backup has the content before the last write (PER-02). How often a broker writes a table after a change is stated by no rule: 4.9.4
     does so more than once.
     """
-    choices = [(item, *_undamaged_table(item)) for item in served]
+    choices = [(item, *_undamaged_table(item)) for item in history.items]
     return itertools.islice(itertools.product(*choices), 1, None)  # the first variant is the recorded one
 
 
@@ -173,12 +172,12 @@ def others_deletions(history: ParsedHistory, order: Sequence[Item]) -> Iterator[
         yield [*order[:at], Cleaned(millis), *order[at:]]
 
 
-def late_closes(served: Served) -> Iterator[Sequence[Item]]:
+def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
     """Yield orders in which a name server notices a closed connection only after its broker has registered over a new connection. It then
     removes the broker, or keeps it because of the new connection."""
-    reconnected = [(item, later) for at, item in enumerate(served) if (later := _next_registration(served, at)) is not None]
+    reconnected = [(item, later) for at, item in enumerate(history.items) if (later := _next_registration(history, at)) is not None]
     for effects in itertools.islice(itertools.product(("at once", "late", "none"), repeat=len(reconnected)), 1, _MOST_CLOSES):
-        items = list[Item](served)
+        items = list[Item](history.items)
         for (closed, registration), effect in zip(reconnected, effects, strict=True):
             if effect != "at once":
                 items.remove(closed)
@@ -187,13 +186,13 @@ def late_closes(served: Served) -> Iterator[Sequence[Item]]:
         yield items
 
 
-def late_unregistrations(served: Served) -> Iterator[Sequence[Item]]:
+def late_unregistrations(history: ParsedHistory) -> Iterator[Sequence[Item]]:
     """Yield orders in which a name server removes brokers only after requests that followed the response to their unregistration."""
-    asked = [item for item in _exchanges(served) if item.broker == NAME_SERVER]
+    asked = [item for item in history.exchanges if item.broker == NAME_SERVER]
     left = [item for item in asked if _has_code(item, codes.UNREGISTER_BROKER) and item.code == codes.SUCCESS]
     followers = [(item, *asked[asked.index(item) + 1 :][:_MOST_LATER]) for item in left]
     for chosen in itertools.islice(itertools.product(*followers), 1, _MOST_UNREGISTRATIONS):
-        items = list[Item](served)
+        items = list[Item](history.items)
         for item, follower in zip(left, chosen, strict=True):
             if item is not follower:
                 items.remove(item)
@@ -201,12 +200,12 @@ def late_unregistrations(served: Served) -> Iterator[Sequence[Item]]:
         yield items
 
 
-def _next_registration(served: Served, at: int) -> Exchange | None:
+def _next_registration(history: ParsedHistory, at: int) -> Exchange | None:
     """Return the first registration over the broker's next connection after the connection that this item closes."""
-    closed = served[at]
+    closed = history.items[at]
     if not isinstance(closed, Event) or closed.op != "disconnect":
         return None
-    line, later = closed.value["address"], served[at + 1 :]
+    line, later = closed.value["address"], history.items[at + 1 :]
     registers = (item for item in later if isinstance(item, Exchange) and _has_code(item, codes.REGISTER_BROKER))
     return next((item for item in registers if item.request.get("line") == line), None)
 
@@ -215,11 +214,7 @@ def _has_code(exchange: Exchange, code: int) -> bool:
     return whole_number(exchange.request["code"]) == code
 
 
-def _exchanges(served: Served) -> list[Exchange]:
-    return [item for item in served if isinstance(item, Exchange)]
-
-
-def _whole(sent: Served, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Served]:
+def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Exchange | Event]]:
     """Yield the orders in which each request is served without interruption."""
 
     def place(item: Exchange | Event) -> int | None:
@@ -231,33 +226,33 @@ def _whole(sent: Served, born: Mapping[str, int], committed: Mapping[str, int]) 
             return born.get(item.fields.get("bornTimestamp", ""))
         return min(item.places, default=None)
 
-    stored = [number for number, item in enumerate(sent) if place(item) is not None]
-    in_log = sorted((sent[number] for number in stored), key=lambda item: place(item) or 0)
-    logged = list(sent)
+    stored = [number for number, item in enumerate(history.items) if place(item) is not None]
+    in_log = sorted((history.items[number] for number in stored), key=lambda item: place(item) or 0)
+    logged = list(history.items)
     for number, item in zip(stored, in_log, strict=True):
         logged[number] = item
     yield logged
     yield [item for item in logged if not _silent(item) or place(item) is not None]
-    for later in (1, 2, 3, len(sent)):
-        order = list(sent)
-        for item in reversed(_exchanges(sent)):
+    for later in (1, 2, 3, len(history.items)):
+        order = list(history.items)
+        for item in reversed(history.exchanges):
             if item.one_way:
                 at = order.index(item)
                 order.insert(min(at + 1 + later, len(order)), item)
                 del order[at]
         yield order
-    yield [item for item in sent if not _silent(item) or item.op not in SENDS or place(item) is not None]
+    yield [item for item in history.items if not _silent(item) or item.op not in SENDS or place(item) is not None]
 
 
 def _silent(item: Exchange | Event) -> bool:
     return isinstance(item, Exchange) and item.one_way
 
 
-def _with_arrivals(sent: Served, items: Served) -> list[Item]:
+def _with_arrivals(history: ParsedHistory, items: Sequence[Exchange | Event]) -> list[Item]:
     """Return the same order with one-way sends checked when they were sent."""
     order: list[Item] = list(items)
     next_free = 0  # earlier requests have arrived, and answered requests are complete
-    for item in sent:
+    for item in history.items:
         if isinstance(item, Exchange) and item.one_way and item.op in SENDS:
             order.insert(next_free, Arrived(item))
             next_free += 1
@@ -266,11 +261,11 @@ def _with_arrivals(sent: Served, items: Served) -> list[Item]:
     return order
 
 
-def _overtaken(sent: Served, items: Served) -> list[Item]:
+def _overtaken(history: ParsedHistory, items: Sequence[Exchange | Event]) -> list[Item]:
     """Return the same order, but an answered send after one-way sends is checked before them."""
     order: list[Item] = list(items)
     first: Exchange | None = None
-    for item in sent:
+    for item in history.items:
         if isinstance(item, Exchange) and item.one_way:
             first = first or (item if item.op in SENDS and item in order else None)
             continue

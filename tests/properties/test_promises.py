@@ -280,6 +280,18 @@ def registered(*, there: bool, queues: int = 4, left: bool = False, slave: bool 
     return maker.history()
 
 
+def announced(*, queues: int = 4, between: Callable[[HistoryMaker], Any] | None = None) -> History:
+    """A topic that gets 8 and then 4 queues, what happens then, and a route with `queues`."""
+    maker = HistoryMaker()
+    for count in ("8", "4"):
+        maker.ask("update_topic", {"topic": "A", "readQueueNums": count, "writeQueueNums": count, "perm": "6"})
+    if between is not None:
+        between(maker)
+    row = {"brokerName": BROKER, "readQueueNums": queues, "writeQueueNums": queues, "perm": 4}
+    maker.ask("route", {"topic": "A"}, body=json.dumps({"queueDatas": [row], "brokerDatas": []}).encode(), to="name server")
+    return maker.history()
+
+
 def positioned(offset: int) -> History:
     """A group that commits an offset of a queue with one message."""
     maker = HistoryMaker()
@@ -381,6 +393,7 @@ TABLE: Mapping[str, tuple[Make, Make]] = {
     "PRO-75": (partial(routed, 1), partial(routed, 2)),
     "PRO-84": (partial(registered, there=True), partial(registered, there=False)),
     "PRO-94": (partial(registered, there=True), partial(registered, there=True, queues=8)),
+    "PRO-98": (announced, partial(announced, queues=8)),
     "PRO-95": (partial(registered, there=False, left=True), partial(registered, there=True, left=True)),
 }
 """For each promise with its own formula: a history that keeps and exercises it, and one that breaks it."""
@@ -538,6 +551,18 @@ def test_address_that_registered_under_another_id_may_stay_in_the_route() -> Non
     """Registering as a slave has moved the address there; the master's entry, which the request names, is gone already."""
     own = BY_ID["PRO-95"].own
     assert own is not None and own.check(registered(there=True, left=True, slave=True)) is None
+
+
+@pytest.mark.parametrize(("between", "broken"), [
+    (lambda maker: maker.ask("send", {"topic": "B"}), True),
+    (lambda maker: maker.ask("delete_topic", {"topic": "A"}), False),
+    (lambda maker: maker.ask("forget_topic", {"topic": "A"}, to="name server"), False),
+    (lambda maker: maker.ask("send", {"topic": "B"}, to="broker-b"), False),
+    (lambda maker: maker.add("info", "crash", {"power": False}), False),
+])  # fmt: skip
+def test_route_is_that_of_a_change_until_something_else_can_have_changed_it(between: Callable[[HistoryMaker], Any], broken: bool) -> None:
+    own = BY_ID["PRO-98"].own
+    assert own is not None and (own.check(announced(queues=8, between=between)) is not None) is broken
 
 
 def test_other_referred_claims_have_programs() -> None:

@@ -116,13 +116,14 @@ def test_unlimited_broker_registers_one_topic_like_all(tmp_path: Path, monkeypat
     assert {finding.property for finding in judged.findings if finding.judge == "reference"} == {QUEUES} and not judged.unconfirmed
 
 
-@pytest.mark.behaviour("HAZ-37", "TCM-34")
+@pytest.mark.behaviour("HAZ-37", "HAZ-55", "TCM-34")
 @pytest.mark.parametrize(
     ("profile", "hidden", "property", "certain"),
     [
         ("P494", (2,), QUEUES, False),  # as it was before the last change
         ("P494", (1, 2), CODE, True),  # as it was two changes before
-        ("P533", (2,), QUEUES, True),  # nothing is registered one way
+        ("P533", (2,), QUEUES, False),  # another program's change at the same time hides it
+        ("P533", (1, 2), CODE, True),  # a name server takes a topic that it does not have
     ],
 )
 def test_route_may_precede_last_change_of_topic(
@@ -245,7 +246,7 @@ def test_closed_connection_may_be_noticed_after_later_requests(
 def test_name_server_knows_everything_after_all_attempts(profile: str, topic: str) -> None:
     deployment = ReplayDeployment(PROFILES[profile], BrokerSettings(broker_permission=4))
     server, broker = deployment.cluster.name_server, deployment.broker
-    had = Registered(server)
+    had = Registered(server, in_turn=False)
     broker.topics.table["T"] = TopicConfig("T", 4, 4, 2)
 
     def known() -> dict[str, list[QueueData]]:
@@ -258,3 +259,16 @@ def test_name_server_knows_everything_after_all_attempts(profile: str, topic: st
         with had.knowing(topic, broker, other):
             assert known().get(topic, [None]) == [other] != before.get(topic)
         assert known() == before
+
+
+@pytest.mark.behaviour("HAZ-55")
+@pytest.mark.parametrize("in_turn", [True, False])
+def test_change_is_hidden_only_by_another_change_at_the_same_time(in_turn: bool) -> None:
+    deployment = ReplayDeployment(PROFILES["P533"], BrokerSettings())
+    server, broker = deployment.cluster.name_server, deployment.broker
+    had = Registered(server, in_turn=in_turn)
+    for queues in (1, 2):
+        broker.topics.table["T"] = TopicConfig("T", queues, queues)
+        server.topic_queue_table["T"] = [broker.registration.queues_of(broker.topics.table["T"], alone=True)]
+        had.note("T", broker)
+    assert [entry and entry.read_queue_nums for entry in had.others("T", broker)] == ([] if in_turn else [1])

@@ -134,6 +134,7 @@ class PromiseFacts:
             "lookup": self._lookups,
             "routed": self._routed,
             "registered": self._registered,
+            "announced": self._announced,
             "answered": self._answered,
         }
 
@@ -693,6 +694,28 @@ class PromiseFacts:
                 if config is not None:
                     row = row_of("registered")(there=name in named, left=left, same=left or is_routed(named.get(name, {}), config))
                     yield row, f"{name} in the response to {query}"
+
+    def _announced(self) -> Iterator[PromiseRow]:
+        for query in self.requests:
+            named = route_brokers(query) if query.op == "route" and query.code in (SUCCESS, TOPIC_NOT_EXIST) else None
+            if named is None or class_of(query.topic) != _ORDINARY:
+                continue
+            mine = [each for each in self.requests if each.topic == query.topic and each.op in ("update_topic", "delete_topic")]
+            last = last_of(mine, query.seq)
+            wanted = wanted_values(last) if last is not None and last.op == "update_topic" and last.code == SUCCESS else None
+            if last is None or wanted is None or not self._stays_registered(last, query):
+                continue
+            queues = {name: value for name, value in wanted.items() if name != "perm"}  # a broker may limit the permission (NS-11)
+            yield row_of("announced")(same=is_routed(named.get(last.broker, {}), queues)), f"{query} after {last}"
+
+    def _stays_registered(self, last: Exchange, query: Exchange) -> bool:
+        """Whether the only broker runs from a change until a query, and no request of the program removes its topics from name servers."""
+        if len({each.broker for each in self.requests if each.broker != "name server"}) > 1:  # one may be a slave, which no route names
+            return False
+        ended = (event.seq for event in self.history.recorded.others if event.op in ("crash", "stop", "restart"))
+        removals = (each for each in self.requests if each.broker == "name server" and each.op != "route")
+        named = (each.fields.get("brokerName") in (last.broker, None) for each in removals if each.seq < query.seq)
+        return not any(last.seq < seq < query.seq for seq in ended) and not any(named)
 
     def _is_certain(self, last: Exchange, mine: Sequence[Exchange], query: Exchange) -> bool:
         """Whether the last change is a registration or its end, at the broker's only address and id, and the broker is still connected."""

@@ -229,6 +229,9 @@ REGISTERED: Mapping[str, Type] = {"there": Bool, "left": Bool, "same": Bool}
 - `same`: the route has the number of queues and the permission that the broker registered.
 """
 
+ANNOUNCED: Mapping[str, Type] = {"same": Bool}
+"""A route after the last change of its topic by an administrator. `same`: its broker has the number of queues of the change."""
+
 ANSWERED: Mapping[str, Type] = {"thrown": Bool}
 """A response. `thrown`: it is an error whose text is an exception of Java's own libraries, such as a NullPointerException."""
 
@@ -248,6 +251,7 @@ PROMISED: Mapping[str, Mapping[str, Type]] = {
     "lookup": LOOKUP,
     "routed": ROUTED,
     "registered": REGISTERED,
+    "announced": ANNOUNCED,
     "answered": ANSWERED,
 }
 """The columns of each kind of rows."""

@@ -18,7 +18,7 @@ Over = Literal[
     "outcome", "operation", "commit", "host", "config", "level", "progress", "checkpoint", "index", "key",
     "exchange", "id", "kept", "counter", "count", "route", "place",
     "message", "fetch", "tracked", "position", "repeated", "administered", "reach", "successor", "arrival", "timed", "half", "returned",
-    "lookup", "routed", "registered", "answered", "judged", "verdict",
+    "lookup", "routed", "registered", "announced", "answered", "judged", "verdict",
 ]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
 

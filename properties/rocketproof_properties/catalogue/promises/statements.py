@@ -426,6 +426,12 @@ def _routes() -> Iterator[Promise]:
     yield ROUTES.over(
         "registered", "PRO-95", "A broker that has unregistered is in no route.", registration, implies(b.left, ~b.there), False, b.there
     )
+    n = vocabulary()["announced"].row
+    yield ROUTES.over(
+        "announced", "PRO-98", "A route has the number of queues that an administrator last gave the topic.",
+        f"{DOCS}: Admin tool, updateTopic",
+        n.same, True, n.same,
+    )  # fmt: skip
     yield ROUTES.as_in("PRO-76", "A broker's address is registered under one id only.", registration, "INV-60")
 
 

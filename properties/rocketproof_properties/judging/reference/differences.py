@@ -3,13 +3,13 @@
 One-way requests may be served later than the requests after them, and delayed messages may have been delivered before the queues were read.
 If one such order and moment explains everything, there is no difference. A name server may notice a closed connection late. With
 `unregisters_later` it may also remove an unregistered broker late. A difference that this explains is by chance. It is a finding only if it
-recurs in every repetition of the program.
+recurs in every repetition of the program. If administrative requests overlap, all of this is tried for each of their orders.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -31,6 +31,7 @@ from .orders import (
     newer_backups,
     orders,
     others_deletions,
+    swapped,
 )
 from .program import ReferenceReplay
 from .readback import NEXT_OFFSET
@@ -41,13 +42,21 @@ _MOST_MOMENTS: Final = 6
 
 def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
     """Return the differences in order. The list is empty if a possible order and moment explains everything, or if the history cannot be
-    compared (`is_comparable`). If an order explains all but differences by chance, only those are returned."""
-    if not is_comparable(history):
+    compared (`is_comparable`). If an order explains all but differences by chance, only those are returned.
+
+    A broker does not lock overlapping requests against each other, so differences of responses from the first overlap on are by chance.
+    """
+    overlapping = None if _is_open(history) else at_once(history)
+    if overlapping is None:
         return []
-    if history.concurrent:
-        return _at_once(history, profile)
+    overlap = first_overlap(history)
+
+    def compared(items: Sequence[Item], until: int | None = None, last: bool = False) -> Iterator[FieldDifference]:
+        replay = ReferenceReplay(history, profile, items, until=until, last=last)
+        return _from_overlap_by_chance(replay.compare(), overlap)
+
     reference = ReferenceReplay(history, profile, history.items)
-    differing = list(reference.compare())
+    differing = list(_from_overlap_by_chance(reference.compare(), overlap))
     if not differing:
         return []
     in_recorded_order = _by_chance(differing)
@@ -66,25 +75,27 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
         ]
         differing = [each for each in differing if not _is_less(each, missing)]
     possible += newer_backups(history)
-    possible += others_deletions(history, history.items)
     if any(held_millis(exchange) is not None for exchange in history.exchanges):
         possible.append(by_sending_time(history))
+    possible = list(itertools.starmap(swapped, itertools.product(possible, overlapping)))
+    possible += itertools.chain.from_iterable(others_deletions(history, swapped(history.items, each)) for each in overlapping)
     lost = any(event.op == "disconnect" for event in history.recorded.others)
     candidates = itertools.product(possible, (None, *moments), (False, True) if lost else (False,))
     others = itertools.islice(candidates, 1, None)  # the first candidate, the recorded order, is compared already
-    compared = (_by_chance(ReferenceReplay(history, profile, items, until=until, last=last).compare()) for items, until, last in others)
-    remaining = decisive(itertools.chain([in_recorded_order], compared), outcome=_outcome, progress=lambda _: 0)
+    alternatives = (_by_chance(compared(*candidate)) for candidate in others)
+    remaining = decisive(itertools.chain([in_recorded_order], alternatives), outcome=_outcome, progress=lambda _: 0)
     if remaining == []:
         return []
     late_orders = [*itertools.product(late_closes(history), (False, True))]
     if profile.unregisters_later:
         late_orders += [(items, False) for items in late_unregistrations(history)]
-    if any(not list(ReferenceReplay(history, profile, items, last=last).compare()) for items, last in late_orders):
+    late = ((swapped(items, swaps), last) for (items, last), swaps in itertools.product(late_orders, overlapping))
+    if any(not list(compared(items, last=last)) for items, last in late):
         return [replace(each, by_chance=True) for each in differing if each.seq >= 0]
     if remaining:
         return remaining
     for until in moments:  # a real difference occurs for every moment of reading the queues
-        differing_then = {(each.where, each.field) for each in ReferenceReplay(history, profile, history.items, until=until).compare()}
+        differing_then = {(each.where, each.field) for each in compared(history.items, until)}
         differing = [each for each in differing if (each.where, each.field) in differing_then]
     return differing
 
@@ -107,19 +118,6 @@ def differences_before_overlap(history: ParsedHistory, profile: Profile) -> list
     return _unless_explained([each for each in differing if 0 <= each.seq < begin] for differing in compared)
 
 
-def _at_once(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
-    """Return the differences of a history in which administrative requests overlap; none if one of their orders explains it, or
-    one of them with another program's deletion.
-
-    Those of responses are by chance: a broker does not lock these requests against each other.
-    """
-    in_order = at_once(history) or []
-    possible = itertools.chain(in_order, *(others_deletions(history, items) for items in in_order))
-    candidates = itertools.product(possible, (None, *_moments(history)))
-    first = _unless_explained(list(ReferenceReplay(history, profile, items, until=until).compare()) for items, until in candidates)
-    return [replace(each, by_chance=each.seq >= 0) for each in first]
-
-
 def _unless_explained(alternatives: Iterable[list[FieldDifference]]) -> list[FieldDifference]:
     """Return the differences of the first alternative; none if an alternative has none."""
     first: list[FieldDifference] = []
@@ -133,7 +131,12 @@ def _unless_explained(alternatives: Iterable[list[FieldDifference]]) -> list[Fie
 def is_comparable(history: ParsedHistory) -> bool:
     """Whether the reference implementation can follow the history: at most administrative requests of several clients overlap, and no lost
     frame leaves open which half message was checked or ended."""
-    return not (history.concurrent and at_once(history) is None) and not _is_open(history)
+    return not _is_open(history) and at_once(history) is not None
+
+
+def _from_overlap_by_chance(differing: Iterable[FieldDifference], overlap: int | None) -> Iterator[FieldDifference]:
+    """Yield the differences; those of responses to requests after the first overlap are by chance."""
+    return (replace(each, by_chance=True) if overlap is not None and each.seq >= overlap else each for each in differing)
 
 
 def _by_chance(differing: Iterable[FieldDifference]) -> list[FieldDifference] | None:

@@ -57,6 +57,8 @@ class Cleaned:
 
 
 Item = Exchange | Event | Arrived | Cleaned
+Swaps = Mapping[int, Exchange]
+"""An order of overlapping requests: by the number of a request's event, the request that is served in its place."""
 
 
 def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[list[Item]]:
@@ -74,10 +76,10 @@ def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
             yield [*items, *unserved]  # checked after later requests, and stored where it cannot be read back
 
 
-def at_once(history: ParsedHistory) -> list[list[Item]] | None:
-    """Return all orders of a history in which administrative requests of one kind overlap. None if others do, or with too many orders.
+def at_once(history: ParsedHistory) -> list[Swaps] | None:
+    """Return all orders of the administrative requests of one kind that overlap. None if other requests do, or with too many orders.
 
-    An order keeps two requests apart if one ended before the other began.
+    An order keeps two requests apart if one ended before the other began. A history without overlapping requests has one order.
     """
     groups = [*_overlapping(history)]
     for group in groups:
@@ -87,11 +89,15 @@ def at_once(history: ParsedHistory) -> list[list[Item]] | None:
     choices = [[each for each in itertools.permutations(group) if _in_time(each)] for group in groups if len(group) <= _MOST_AT_ONCE]
     if len(choices) < len(groups) or math.prod(map(len, choices)) > _MOST_ORDERS:
         return None
-    found = list[list[Item]]()
-    for chosen in itertools.product(*choices):
-        moved = {before.seq: after for group, order in zip(groups, chosen, strict=True) for before, after in zip(group, order, strict=True)}
-        found.append([moved.get(item.seq, item) if isinstance(item, Exchange) else item for item in history.items])
-    return found
+    return [
+        {before.seq: after for group, order in zip(groups, chosen, strict=True) for before, after in zip(group, order, strict=True)}
+        for chosen in itertools.product(*choices)
+    ]
+
+
+def swapped(items: Sequence[Item], swaps: Swaps) -> list[Item]:
+    """Return an order of a history with its overlapping requests in another order."""
+    return [swaps.get(item.seq, item) if isinstance(item, Exchange) else item for item in items]
 
 
 def first_overlap(history: ParsedHistory) -> int | None:

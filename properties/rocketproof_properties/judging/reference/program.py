@@ -5,7 +5,8 @@ translated to places in the own log. Compared are response codes, remarks and fi
 records that were read back.
 
 Left out are values that depend on other programs (offsets in the broker's own topics) and values that two runs never share (times, hosts,
-ports). Programs with concurrent clients have no single order, so they are compared up to the first requests that overlap.
+ports). Programs with concurrent clients have no single order. If only administrative requests overlap, each of their orders is compared,
+otherwise the responses up to the first requests that overlap.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class ReferenceReplay:
 
     def __post_init__(self) -> None:
         self.followed = Follower(self.history, self.profile, self.until, self.last)
-        self.registered = Registered(self.followed.cluster.name_server)
+        in_turn = self.history.program.needs == ALONE and not self.history.concurrent
+        self.registered = Registered(self.followed.cluster.name_server, in_turn=in_turn)
         self.names = self.history.names
         self._of_others: set[int] = set()
         self._with_response: set[str] = set()

@@ -9,6 +9,8 @@ not recorded, nor is the order in which a name server handles one-way requests. 
   (NS-11).
 - the entry from before the topic's last change, if topics created by messages are registered one-way. Such a registration may arrive after
   the registration of the change, and older registrations are accepted too (HAZ-37).
+- the entry from before the topic's last change, if topics are registered alone. The registration of another topic's later change may arrive
+  first. It has the same version, so the name server ignores the change's own registration (HAZ-55).
 
 Neither is a finding by itself. It is a finding if it recurs in every repetition of the program. No other route was ever registered.
 """
@@ -25,10 +27,14 @@ from rocketproof_impl.route import MASTER_ID, QueueData
 
 
 class Registered:
-    """The entries that a name server had for topics of the broker that follows a history."""
+    """The entries that a name server had for topics of the broker that follows a history.
 
-    def __init__(self, server: NameServer) -> None:
+    `in_turn`: no requests to this broker overlap, also not with those of other programs.
+    """
+
+    def __init__(self, server: NameServer, *, in_turn: bool) -> None:
         self._server = server
+        self._in_turn = in_turn
         self._had: defaultdict[str, list[QueueData | None]] = defaultdict(lambda: [None])
 
     def note(self, topic: str, broker: Broker) -> None:
@@ -41,7 +47,7 @@ class Registered:
         """Return the other entries that the name server may have for the topic."""
         self.note(topic, broker)
         earlier, possible = self._had[topic], list[QueueData | None]()
-        if len(earlier) > 1 and not broker.profile.registers_created_alone:
+        if len(earlier) > 1 and (not broker.profile.registers_created_alone or self._may_be_hidden(broker, earlier[-2])):
             possible.append(earlier[-2])
         config = broker.topics.table.get(topic)
         if config is not None and broker.settings.broker_id == MASTER_ID:
@@ -51,6 +57,14 @@ class Registered:
     def _of(self, topic: str, broker: Broker) -> QueueData | None:
         name = broker.settings.broker_name
         return next((entry.copy() for entry in self._server.topic_queue_table.get(topic, ()) if entry.broker_name == name), None)
+
+    def _may_be_hidden(self, broker: Broker, before: QueueData | None) -> bool:
+        """Whether a name server with the entry `before` may ignore a topic's registration because of its version.
+
+        Some releases can register topics without a version (TCM-34). Some name servers accept each topic that they do not have (NS-03).
+        """
+        versioned = not (broker.profile.registers_topics and broker.settings.enable_single_topic_register)
+        return not self._in_turn and versioned and (before is not None or not broker.profile.takes_unknown_topics)
 
     @contextmanager
     def knowing(self, topic: str, broker: Broker, other: QueueData | None) -> Iterator[None]:

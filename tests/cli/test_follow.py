@@ -164,7 +164,7 @@ def test_rules_of_user_are_judged_and_belong_to_checkpoint(whole: Path, store: P
         add_file(whole, store, number)
         assert follow(store, "--once", "--rules", rules, "--property", "SHOP-1", "--property", "SHOP-2", "--property", "SHOP-3") == 1
     followed = capsys.readouterr().out.replace("\n ", "")
-    assert "2 rules judge each new record; 1 rule need" in followed
+    assert "2 rules judge each new record; 1 rule needs" in followed
     run(["audit", str(store), "--engine", "local", "--cores", "1", "--rules", str(rules), "--property", "SHOP-1", "--property", "SHOP-2"])
     audited = capsys.readouterr().out.splitlines()
     numbers = [line.partition(":")[0] for line in audited if " SHOP-" in line and " times" in line]

@@ -22,7 +22,7 @@ import rocketproof_traces
 from rocketproof_lab.bench.fabricate import StorePlan, fabricate
 from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.commands import run
-from rocketproof_properties.commands.audits import command
+from rocketproof_properties.commands.audits import command, show
 from rocketproof_traces.audit import run as engine
 from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.task import LogRange
@@ -252,6 +252,8 @@ def test_stopped_audit_resumes(store: Path, tmp_path: Path) -> None:
     stopped = go(stops(2), out)
     assert stopped.exit_code == 1, "unread files do not hide a finding"
     assert [found.offset for found in stopped.findings] == [0]
+    assert show.closing(stopped).endswith(" bytes, the same command goes on")
+    assert show.closing(go(stops(0), None)).endswith(" bytes, with --out the same command would go on")
     assert pq.read_table(out / "findings.parquet").num_rows == 1
     with (out / command.KEPT).open("a") as file:
         file.write('{"plan": "cut')  # as a killed process leaves it

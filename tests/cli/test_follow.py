@@ -16,6 +16,7 @@ from rocketproof_model import interrupts
 from rocketproof_properties.commands import run
 from rocketproof_traces.history import Header, Writer
 
+PAGE = (Path(__file__).parents[2] / "traces" / "docs" / "follow.md").read_text("utf-8")
 FILE_SIZE = 20_000
 SENT = {
     "producerGroup": "p", "topic": "A", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4", "queueId": "0", "sysFlag": "0",
@@ -77,7 +78,8 @@ def test_findings_are_printed_as_they_come_and_once(
     assert follow(store) == 1
     printed = capsys.readouterr().out
     assert printed.count("! APP-08.reconsumeTimes") + printed.count("? APP-08.reconsumeTimes") == 3, "two findings, and their number"
-    assert "rules need the whole store and are not judged" in printed.replace("\n ", "")
+    shown = " ".join(PAGE.partition("```text\n")[2].partition("; Ctrl-C stops\n")[0].split())
+    assert shown and shown in " ".join(printed.split())
     assert "stopped by Ctrl-C, the same command goes on" in printed.replace("\n ", "")
     add_file(whole, store, 2)
     assert follow(store, "--once", "--json", store.parent / "found.json") == 1
@@ -164,7 +166,7 @@ def test_rules_of_user_are_judged_and_belong_to_checkpoint(whole: Path, store: P
         add_file(whole, store, number)
         assert follow(store, "--once", "--rules", rules, "--property", "SHOP-1", "--property", "SHOP-2", "--property", "SHOP-3") == 1
     followed = capsys.readouterr().out.replace("\n ", "")
-    assert "2 rules judge each new record; 1 rule need" in followed
+    assert "2 rules judge each new record; 1 rule needs" in followed
     run(["audit", str(store), "--engine", "local", "--cores", "1", "--rules", str(rules), "--property", "SHOP-1", "--property", "SHOP-2"])
     audited = capsys.readouterr().out.splitlines()
     numbers = [line.partition(":")[0] for line in audited if " SHOP-" in line and " times" in line]

@@ -80,6 +80,7 @@ def test_unreadable_stores_are_rows_and_the_others_are_audited(fleet: Path, tmp_
         "a": "audited", "b": "audited", "c": "audited", "d": "audited", "e": "not audited", "missing": "not audited",
     }  # fmt: skip
     assert "has no commit log" in rows["e"]["reason"] and rows["a"]["reason"] == ""
+    assert rows["missing"]["reason"] == f"{fleet / 'missing'}: does not exist; give a store's folder, the one that has commitlog in it"
     assert {row["store"] for row in pq.read_table(out / "findings.parquet").to_pylist()} == {str(fleet / "us" / "d")}
     printed = capsys.readouterr().out
     assert "6 stores: 4 audited, 2 not audited" in printed

@@ -42,6 +42,14 @@ def test_quick_command_prints_no_progress(clock: list[float], capsys: pytest.Cap
     assert capsys.readouterr().err == ""
 
 
+def test_bytes_are_rounded_up(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with output.bytes_done("auditing") as report:
+        report(0, 1000)
+        clock[0] += 60
+        report(500, 1000)
+    assert capsys.readouterr().err == "auditing: 1 of 1 MiB\n"
+
+
 def test_first_and_unexpected_verdicts_are_printed_at_once(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     def row(id_: str, verdict: str) -> VerdictRow:
         return VerdictRow(id_, "a sentence", "always", "P49", "", "explicit", "tiny", verdict, "", "holds")

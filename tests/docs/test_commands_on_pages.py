@@ -5,45 +5,21 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cyclopts import CycloptsError, MissingArgumentError
 from session import ROOT, blocks, follow, ours
+from shown_commands import commands
 
 from rocketproof_properties.commands.pages import SECTIONS
 from rocketproof_properties.commands.program import app, with_values
 from rocketproof_properties.validation.suite import options
 
 PAGES = sorted({path for paths in SECTIONS.values() for path in paths} | {"traces/explorer/README.md"})
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-SHELL = ("", "console", "sh", "bash", "text", "yaml")
 CHEAP = ("hazard HAZ-03", "docs", "docs porting", "zoo", "zoo A24")
 SESSIONS = ("README.md", "traces/docs/counterexamples.md")
 """Pages whose console blocks run here. The tutorial and the page on histories have tests of their own."""
-
-
-def lines(page: str) -> Iterator[str]:
-    """Yield the lines of code blocks, and code in the text that begins with a command."""
-    text = (ROOT / page).read_text("utf-8").replace("\\\n", " ")
-    for language, block in FENCE.findall(text):
-        if language in SHELL:
-            yield from (line.removeprefix("$ ").strip().removeprefix("- ") for line in block.splitlines())
-    rest = FENCE.sub("", text)
-    yield from (line.strip() for line in rest.splitlines() if line.startswith("    "))
-    yield from (span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", rest))
-
-
-def commands(page: str, start: str) -> list[list[str]]:
-    """Return the commands of a page that begin with a word, split as a shell splits them. Prefixes such as `uv run` are removed."""
-    found = []
-    for line in lines(page):
-        for part in re.split(r" && | \|\| ", line):
-            whole = re.sub(r"^(\.venv/bin/)?(uv run )?(--(extra|group) \w+ )*(\.venv/bin/)?", "", part)
-            if whole.startswith(f"{start} ") and "..." not in whole and "COMMAND" not in whole and "—" not in whole:
-                found.append(shlex.split(re.sub(r"\$\{\{.*?\}\}", "1", whole), comments=True)[1:])
-    return found
 
 
 def refusal(words: list[str]) -> str:
@@ -73,12 +49,11 @@ def test_options_of_pytest_and_modules_exist(page: str) -> None:
     assert all((ROOT / script).is_file() for script in scripts)
 
 
-def test_a_wrong_command_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+def test_a_wrong_command_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text(
         "    rocketproof check --propery INV-16    # wrong\n\nSee `rocketproof diff` and `rocketproof show A`.\n"
     )
-    (wrong, *right) = commands("page.md", "rocketproof")
+    (wrong, *right) = commands("page.md", "rocketproof", tmp_path)
     assert "--propery" in refusal(wrong) and [refusal(words) for words in right] == ["", ""]
 
 

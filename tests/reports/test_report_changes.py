@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hostile import FULL, result, run
 
-from rocketproof_properties.reports import markdown
+from rocketproof_properties.reports import markdown, recurring
 from rocketproof_properties.reports.results import ActionCovered, Covered, Run
 from rocketproof_properties.reports.since import compare
 
@@ -44,6 +44,12 @@ def test_reworded_claim_keeps_its_identity() -> None:
     assert sections(run(result("A")), run(result("A", sentence="every topic has a name"))) == {}
     two = run(result("A"), result("A", sentence="another claim"))
     assert len(compare(two, run(result("A", sentence="a"), result("A", sentence="b")), "").worse) == 2
+
+
+def test_problem_of_a_store_is_no_property() -> None:
+    with_problem = run(result("A"), recurring.not_audited("P49", "/data/b: does not exist"))
+    assert list(sections(with_problem, run(result("A")))) == ["Not as expected before, and no more"]
+    assert list(sections(run(result("A")), with_problem)) == ["Newly not as expected"]
 
 
 def test_worse_of_two_equal_results_counts() -> None:

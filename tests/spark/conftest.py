@@ -36,7 +36,7 @@ NEED_IT = [
     "test_stream.py",
 ]
 collect_ignore = [] if find_spec("pyspark") else NEED_IT
-sys.path += [str(HERE.parent / "traces"), str(HERE.parent / "properties")]  # helpers that these folders share
+sys.path += [str(HERE.parent / "traces"), str(HERE.parent / "properties"), str(HERE.parent / "docs")]  # helpers that these folders share
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -12,6 +12,14 @@ from many_histories import history, write
 from standalone import bare_python, cluster, command
 from written_store import Sent, write_store
 
+RULE = """
+from rocketproof.rules import rule
+
+@rule("SHOP-1", "no message is of T2")
+def other(record):
+    return record.topic != "T2"
+"""
+
 
 @dataclass(frozen=True)
 class Bare:
@@ -31,7 +39,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bare]:
 @pytest.mark.parametrize(
     ("given", "codes", "local"),
     [
-        (["audit", "store"], (1,), "local"),
+        (["audit", "store", "--rules", "rules.py"], (1,), "local"),
         (["judge", "runs", "--profile", "P49", "--out", "out"], (1,), "local"),
         (["campaign", "--programs", "20", "--seed", "7", "--out", "out"], (0, 1), "local"),
         (["check", "--scope", "answers", "--property", "INV-01"], (0,), "explicit"),
@@ -40,6 +48,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bare]:
 )
 def test_workers_run_code_of_driver(bare: Bare, tmp_path: Path, given: list[str], codes: tuple[int, ...], local: str) -> None:
     write_store(tmp_path / "store", [Sent(f"T{n % 3}", n % 9) for n in range(40)], 1 << 12)
+    (tmp_path / "rules.py").write_text(RULE)
     (tmp_path / "runs").mkdir()
     write(tmp_path / "runs" / "wrong.ndjson", *history(sends=3, wrong="T1"))
     found = []
@@ -53,6 +62,8 @@ def test_workers_run_code_of_driver(bare: Bare, tmp_path: Path, given: list[str]
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
     assert found[0] == found[1]
     assert found[0][1] or given[0] == "campaign"
+    if "--rules" in given:
+        assert any(row["property"] == "SHOP-1" for row in found[0][1])
 
 
 def refused(bare: Bare, folder: Path, python: str, *more: str) -> str:

@@ -151,5 +151,5 @@ def test_wrong_arguments_are_one_line(spark: SparkSession, store: Path) -> None:
         frames.entries(spark, store, ["topc"])
     with pytest.raises(TraceError, match=r"filters: storeTime: .* is no time with a zone"):
         frames.records(spark, store, filters=[("storeTime", ">", datetime.fromisoformat("2026-11-01"))])
-    with pytest.raises(Exception, match="has no commit log; give a store's folder"):
+    with pytest.raises(Exception, match="nothing: does not exist; give a store's folder"):
         frames.records(spark, store / "nothing").count()

@@ -183,7 +183,7 @@ def test_table_of_topics(spark: SparkSession, stored: tuple[Path, list[Stored]])
     ("options", "says"),
     [
         ({"columns": "colour", "path": "x"}, "column colour: does not exist"),
-        ({"path": "/no/such/store"}, "has no commit log"),
+        ({"path": "/no/such/store"}, "/no/such/store: does not exist"),
         ({}, "has no path to read"),
         ({"maxPartitionBytes": "many", "path": "x"}, "maxPartitionBytes: is many"),
         ({"colums": "topic", "path": "x"}, "option colums: does not exist; did you mean columns?"),

@@ -199,7 +199,7 @@ def test_rewritten_log_ends_query(spark: SparkSession, whole: tuple[Path, list[S
     ("format_", "options", "says"),
     [
         ("rocketmq-topics", {}, "rocketmq-topics: readStream: is not supported; stream rocketmq-commitlog, or use read"),
-        ("rocketmq-commitlog", {"path": "/no/such/store"}, "/no/such/store: has no commit log"),
+        ("rocketmq-commitlog", {"path": "/no/such/store"}, "/no/such/store: does not exist"),
     ],
 )
 def test_stream_that_cannot_be_read_fails_in_one_line(

@@ -43,8 +43,11 @@ def test_files_of_folders_are_ordered_with_last_containing_data(tmp_path: Path) 
     write_log(two, 0, b"")
     with pytest.raises(StoredError, match="a second time"):
         log_files([str(one), str(two)])
-    with pytest.raises(StoredError, match="no commit log"):
+    with pytest.raises(StoredError, match="nothing: does not exist"):
         log_files([str(tmp_path / "nothing")])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(StoredError, match="empty: has no commit log"):
+        log_files([str(tmp_path / "empty")])
 
 
 def test_ranges_cover_file_and_empty_file_has_one() -> None:

@@ -74,7 +74,12 @@ def render(summary: Summary, out: str | None) -> None:
         page.line(f"findings and verdicts are in {out}".replace(here, ""))
     remedy = "" if NOTHING_JUDGED in summary.unknown else ": a larger --limit or --time, or the events that are missing may decide"
     words = {
-        "ok": ("Ok: the specification explains all histories", "bold green"),
+        "ok": ("Ok: the specification explains all histories", "bold green")
+        if not summary.rules
+        else (
+            f"The specification explains all histories; {counted(len(summary.rules), 'own rule is', 'own rules are')} broken",
+            "bold red" if code_of(summary) else "bold green",
+        ),
         "illegal": (counted(sum(finding["kind"] != BROKEN for finding in summary.findings), "finding"), "bold red"),
         "unreadable": ("Nothing could be judged", "bold red"),
         "unknown": (f"Unknown{remedy}", "bold yellow"),

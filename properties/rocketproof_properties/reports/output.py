@@ -290,11 +290,16 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, all_: line.show(f"{what} {done:,} of {all_:,}")
 
 
+def _mib(size: int) -> str:
+    """Return MiB, rounded up, so that a small file is not nothing."""
+    return f"{-(-size >> 20):,}"
+
+
 @contextmanager
 def bytes_done(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show progress in MiB by `report(done, all)`, in bytes."""
-    with ProgressLine() as line:
-        yield lambda done, all_: line.show(f"{what}: {done >> 20:,} of {all_ >> 20:,} MiB")
+    with ProgressLine(quiet=SPARSE_SECONDS) as line:
+        yield lambda done, all_: line.show(f"{what}: {_mib(done)} of {_mib(all_)} MiB")
 
 
 @contextmanager

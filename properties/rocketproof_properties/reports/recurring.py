@@ -8,6 +8,10 @@ from .results import Result, first_line
 
 SPECIFICATION: Final = "specification"
 """The rule of a judge's findings that are not about a user's rule."""
+READING: Final = "audit"
+"""The id of problems because of which a store was not read as a whole."""
+NO_PROPERTIES: Final = frozenset({SPECIFICATION, READING})
+"""Ids of results that are about no property. A run has them only if there is something to report."""
 EXPLAINED: Final = "the specification explains what the clients saw"
 
 
@@ -28,4 +32,4 @@ def unbroken(rule: str, sentence: str, profile: str, *, stopped: bool) -> Result
 
 def not_audited(profile: str, problem: str) -> Result:
     """Return the result of a problem because of which a store was not read as a whole."""
-    return Result("audit", "the whole store can be read", "error", "not audited", profile=profile, about=problem, message=problem)
+    return Result(READING, "the whole store can be read", "error", "not audited", profile=profile, about=problem, message=problem)

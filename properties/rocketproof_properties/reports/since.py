@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from .recurring import NO_PROPERTIES
 from .results import Covered, Result, Run
 
 Key = tuple[str, ...]
@@ -42,7 +43,7 @@ class Changes:
     uncovered: tuple[str, ...] = ()
     covered: tuple[str, ...] = ()
     known: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-    """The ids of the earlier run and of this run."""
+    """The properties of the earlier run and of this run."""
 
     @cached_property
     def worse(self) -> list[Result]:
@@ -119,11 +120,14 @@ def compare(before: Run, now: Run, name: str) -> Changes:
         if len(new_keys) == 1 and len(removed.get(case, ())) == 1:
             pairs[new_keys[0]] = ComparedResult(old.pop(removed[case][0]), new.pop(new_keys[0]))
     lost, gained = _coverage(before.covered, now.covered)
-    ids = frozenset(result.id for result in before.results), frozenset(result.id for result in now.results)
-    if not before.whole:
-        ids = frozenset(), frozenset()
+    ids = (_properties(before), _properties(now)) if before.whole else (frozenset[str](), frozenset[str]())
     when = f"{name}, {before.command}{f' of {before.started}' if before.started else ''}"
     return Changes(when, pairs, new, old, lost, gained, ids)
+
+
+def _properties(run: Run) -> frozenset[str]:
+    """Return the ids of the properties in a run."""
+    return frozenset(result.id for result in run.results) - NO_PROPERTIES
 
 
 def _keyed(results: Sequence[Result]) -> dict[Key, Result]:

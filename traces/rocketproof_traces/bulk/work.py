@@ -66,7 +66,8 @@ def named(order: JudgingJob) -> list[tuple[str, str]]:
 def take_new(order: JudgingJob, files: Sequence[tuple[str, str]], spread: WorkerPool, tell: Tell) -> None:
     """Read new and changed sources into the cache, one task each."""
     new = fresh(files, PieceCache(order.cache).sources())
-    tell(f"reading {len(new)} of {len(files)} files")
+    if new:
+        tell(f"reading {len(new)} of {len(files)} files")
     sizes = {source: size_of(stamp) for source, stamp in files}
     done, size = 0, sum(sizes[source] for source in new)
     for source in spread(partial(_take, order.cache), new):
@@ -82,7 +83,8 @@ def _take(cache: str, source: str) -> str:
 def unjudged(order: JudgingJob, tell: Tell) -> list[HistoryTask]:
     """Return the cached histories without a current verdict."""
     todo = tasks(PieceCache(order.cache).sources().values(), FolderResults(order.out).stamps(), order)
-    tell(f"judging {len(todo)} histories")
+    if todo:
+        tell(f"judging {len(todo)} histories")
     return todo
 
 

@@ -7,6 +7,7 @@ a record with the right physical offset. `ranges_to_reread` compares them and re
 
 from __future__ import annotations
 
+import os.path
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from .errors import StoredError
 from .layout import BLANK_SIZE, LEDGER_HEADER, MESSAGE_MAGIC, MESSAGE_MAGIC_V2
-from .paths import is_file_name, join, names_of, offset_of, open_source, read
+from .paths import is_file_name, is_remote, join, names_of, offset_of, open_source, read
 
 RANGE_SIZE = 128 << 20
 _MAGIC = [magic.to_bytes(4, "big") for magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2)]
@@ -84,7 +85,7 @@ def log_files(folders: Sequence[str], *, hosts_by_flag: bool = True) -> tuple[Lo
             raise StoredError(named.path, f"is there a second time as {by_base[named.base].path}", "give folders of one store")
         by_base[named.base] = named
     if not by_base:
-        raise StoredError(", ".join(folders), "has no commit log", "give a store's folder, or one with files of 20 digits")
+        raise _no_log(folders)
     files = []
     order = [by_base[base] for base in sorted(by_base)]
     data = [_begin(named.path) for named in order]
@@ -92,6 +93,14 @@ def log_files(folders: Sequence[str], *, hosts_by_flag: bool = True) -> tuple[Lo
         last = not any(filled for _, filled in data[number + 1 :])
         files.append(LogFile(named.path, named.base, data[number][0], last, named.header, named.index_folder, hosts_by_flag))
     return tuple(files)
+
+
+def _no_log(folders: Sequence[str]) -> StoredError:
+    """Return the error about folders without a log. A folder of this machine that does not exist is named."""
+    for folder in folders:
+        if not is_remote(folder) and not os.path.exists(folder):
+            return StoredError(folder, "does not exist", "give a store's folder, the one that has commitlog in it")
+    return StoredError(", ".join(folders), "has no commit log", "give a store's folder, or one with files of 20 digits")
 
 
 class _NamedFile(NamedTuple):

@@ -41,6 +41,7 @@ class Audited:
     """The outcome of an audit over all stores.
 
     `rules` are the rules that were checked, `profile` the one of stores that `entries` does not name. `thresholds` decide the exit code.
+    `resumable`: the answers about the parts that were read are saved, so the same command continues a stopped audit.
     """
 
     rules: tuple[Rule, ...]
@@ -48,6 +49,7 @@ class Audited:
     profile: str
     entries: Mapping[str, StoreEntry] = field(default_factory=dict)
     thresholds: Thresholds = BY_DEFAULT
+    resumable: bool = False
 
     def profile_of(self, store: str) -> str:
         return self.entries[store].profile if store in self.entries else self.profile
@@ -148,7 +150,7 @@ def run(
         plans = {store: entry.plan for store, entry in entries.items()}
         outcome = audit(plan, folders, spread, kept, report, plans=plans, strict=strict or len(folders) == 1, **more)
         interrupts.decide()
-        audited = Audited(plan.rules, outcome, profile, entries, thresholds)
+        audited = Audited(plan.rules, outcome, profile, entries, thresholds, resumable=out is not None)
         if out is not None:
             _write(out, audited)
     return audited

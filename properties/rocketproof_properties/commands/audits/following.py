@@ -104,8 +104,9 @@ def follow(
 
 def _introduction(follower: LogFollower, *, once: bool) -> str:
     judged, left_out = len(follower.judged), len(follower.left_out)
-    rest = f"; {counted(left_out, 'rule')} need the whole store and are not judged while following" if left_out else ""
-    return f"{counted(judged, 'rule')} judge each new record{rest}" + ("" if once else "; Ctrl-C stops")
+    need = counted(left_out, "rule needs the whole store and is", "rules need the whole store and are")
+    rest = f"; {need} not judged while following" if left_out else ""
+    return f"{counted(judged, 'rule judges', 'rules judge')} each new record{rest}" + ("" if once else "; Ctrl-C stops")
 
 
 def _print_round(done: Round, known: Mapping[str, str], page: Page) -> None:

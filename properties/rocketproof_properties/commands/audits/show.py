@@ -127,8 +127,9 @@ def closing(audited: Audited) -> str:
     totals = audited.outcome.totals
     size, records = sum(store.bytes for store in totals), sum(store.records for store in totals)
     broken = [f"{len(audited.broken(severity))} by {severity}s" for severity in STYLE if audited.broken(severity)]
-    verdict = f"{len(audited.rules)} rules, " + (f"broken: {', '.join(broken)}" if broken else "none broken")
-    stopped = f"; stopped by Ctrl-C after {audited.outcome.done:,} of {audited.outcome.size:,} bytes, the same command goes on"
+    verdict = f"{counted(len(audited.rules), 'rule')}, " + (f"broken: {', '.join(broken)}" if broken else "none broken")
+    rest = "the same command goes on" if audited.resumable else "with --out the same command would go on"
+    stopped = f"; stopped by Ctrl-C after {audited.outcome.done:,} of {audited.outcome.size:,} bytes, {rest}"
     return f"{records:,} records, {size:,} bytes: {verdict}{_by_thresholds(audited)}{stopped if audited.outcome.stopped else ''}"
 
 

@@ -19,6 +19,7 @@ from rocketproof_traces.common.pools import WorkerPool, first_and_more
 from ...reports import files as store
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
+from ...reports.output import counted
 from ..checks.plan import CheckTask
 from .shard import CampaignPart, Shard, ShardResult, perform
 from .totals import CampaignFinding, CampaignTotals, conclude
@@ -90,7 +91,7 @@ def run(
         with (options.folder / _LOG).open("a", encoding="utf-8") as log:
             for text in spread(answer, by_item):
                 totals.add(_append(text, log))
-                report(f"{totals.programs:,} programs, shards", totals.shards, len(all_))
+                report(f"{counted(totals.programs, 'program')}, shards", totals.shards, len(all_))
                 if options.seconds is not None and time.monotonic() - begun > options.seconds and totals.shards < len(all_):
                     stopped = "the time limit"
                     break

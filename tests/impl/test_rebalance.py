@@ -9,7 +9,7 @@ import pytest
 from sending import FakeChannel, Stand
 
 from rocketproof_impl import bounds
-from rocketproof_impl.broker.rebalance import LOCKED_MILLIS, LockedQueue, RebalanceLockManager
+from rocketproof_impl.broker.locks import LOCKED_MILLIS, LockedQueue, RebalanceLockManager
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.scheduler import SimulatedClock
@@ -65,7 +65,7 @@ def test_lock_expires_when_it_is_not_renewed() -> None:
 
 
 def test_locks_of_a_group_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rocketproof_impl.broker.rebalance.MAX_QUEUES", 1)
+    monkeypatch.setattr("rocketproof_impl.broker.locks.MAX_QUEUES", 1)
     assert bounds.MAX_QUEUES > 1
     locks = RebalanceLockManager(SimulatedClock())
     with pytest.raises(JavaError, match="OutOfMemoryError"):

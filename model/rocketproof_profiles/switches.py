@@ -348,7 +348,7 @@ class Profile:
     dlq_while_locked: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py"),
-        since("P510", False, "not recorded, tests/real/test_later_switches.py: 5.1.1 is the first"),
+        since("P510", False, "recorded: tests/data/releases"),
     )
     """A message that is sent to a retry topic while its group holds a queue lock becomes a dead letter at once (DLQ-07)."""
 

@@ -18,7 +18,7 @@ from nonempty import nonempty
 from rocketproof_model.columns import compile_columns
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.releases import LINES
-from rocketproof_properties.catalogue.conditions import ANYTHING, KEPT_OFFSETS, STOPPED, TIMED
+from rocketproof_properties.catalogue.conditions import ANYTHING, KEPT_OFFSETS, REJECTED, STOPPED, TIMED
 from rocketproof_properties.catalogue.facts import Facts
 from rocketproof_properties.catalogue.history import History, WaitedProducer
 from rocketproof_properties.catalogue.promises.broken import breaches, known_breach, line_number
@@ -550,7 +550,7 @@ def test_documented_violations_name_what_exists() -> None:
         assert entry.promise in BY_ID
         assert entry.lines
         assert entry.bug == "" or entry.bug in {bug.id for bug in bugs()}
-        assert entry.condition in {ANYTHING, KEPT_OFFSETS, STOPPED, TIMED, *(case.condition for case in HISTORY_CASES)}
+        assert entry.condition in {ANYTHING, KEPT_OFFSETS, REJECTED, STOPPED, TIMED, *(case.condition for case in HISTORY_CASES)}
         assert Program(0, "", entry.program).steps
         for step in entry.program:
             arguments(step)

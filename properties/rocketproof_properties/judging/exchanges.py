@@ -9,7 +9,7 @@ from typing import Final
 
 from rocketproof_impl.store.timers import TIMES
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REGISTER_BROKER, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.flags import READ
 from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
 from rocketproof_protocol.properties import RETRY_TOPIC
@@ -146,6 +146,8 @@ def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histo
         conditions_met.add(about.REGISTERED)
     if any(each.op == "delete_group" and not _cleans_offsets(each, PROFILES[profile]) for each in parsed.exchanges):
         conditions_met.add(about.KEPT_OFFSETS)
+    if _names_rejected(parsed.exchanges):
+        conditions_met.add(about.REJECTED)
     if _moves(parsed.program.steps):
         conditions_met.add(about.MOVED)
     return frozenset(conditions_met)
@@ -159,6 +161,13 @@ def _sends_under_lock(exchanges: Sequence[Exchange]) -> bool:
 
 def _cleans_offsets(deletion: Exchange, profile: Profile) -> bool:
     return java_boolean(deletion.fields.get(profile.clean_offsets or ""))
+
+
+def _names_rejected(exchanges: Sequence[Exchange]) -> bool:
+    """Whether an administrator registers a topic with a broker whose own registration was rejected."""
+    registered = [each for each in exchanges if each.request.get("code") == REGISTER_BROKER and each.code not in (None, SUCCESS)]
+    rejected = {each.fields.get("brokerName") for each in registered}
+    return any(name in rejected for each in exchanges if each.op == "register_topic" for name, _ in each.registered_routes())
 
 
 def _moves(steps: Sequence[Step]) -> bool:

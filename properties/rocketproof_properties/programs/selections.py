@@ -153,7 +153,9 @@ SELECTIONS: Mapping[str, Selection] = {
     ),
     about.AT_LIMIT: _store((1, step("send", topic=one_of("%RETRY%g", "%RETRY%h"), times=one_of(16, 0, 15, 17), queue=one_of(0, 1, 3)))),
     about.LOCKED: Selection(
-        _of((1, step("lock", "queues", group=one_of("g", "h"))), (1, step("unlock", "queues")), (2, _under_lock), (1, _time)), _STORE, most=6,
+        _of((1, step("lock", "queues", group=one_of("g", "h"))), (1, step("unlock", "queues")), (2, _under_lock), (1, _time)),
+        _STORE,
+        most=6,
         first=(("lock", {}),),
     ),
     about.SENT_BACK: _store((2, _to_send_back), (3, _back_of_group), (2, _time)),

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
+from rocketproof_impl.java import string_hash
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import (
     ADD_WRITE_PERM_OF_BROKER,
@@ -649,9 +650,11 @@ class PromiseFacts:
         if None in found or self.history.recorded.strays or not key.isprintable():
             return None
         begin, end = whole_number(args.get("begin", 0)), whole_number(args.get("end", _LONGEST))
-        fits = [r for r in self.history.logs[broker].records if r.topic == topic and key in keys_of(r)]
+        hashed = string_hash(key)
+        alike = [r for r in self.history.logs[broker].records if r.topic == topic and hashed in map(string_hash, keys_of(r))]
+        fits = [r for r in alike if key in keys_of(r)]
         inside = [r for r in fits if r.transaction == NOT and begin + _TICK < r.store_timestamp < end - _TICK]
-        near = [r for r in fits if begin - _TICK <= r.store_timestamp <= end + _TICK]
+        near = [r for r in alike if begin - _TICK <= r.store_timestamp <= end + _TICK]  # a client drops those of other keys
         wrong = sum(record not in near for record in found)
         is_full = len(found) >= min(most, _MOST) or args.get("unique")
         missing = 0 if is_full else sum(record not in found for record in inside)

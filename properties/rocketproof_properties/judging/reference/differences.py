@@ -1,9 +1,9 @@
 """Compare a target with the reference implementation over all possible orders and moments of a program.
 
 One-way requests may be served later than the requests after them, and delayed messages may have been delivered before the queues were read.
-If one such order and moment explains everything, there is no difference. A name server may notice a closed connection late. With
-`unregisters_later` it may also remove an unregistered broker late. A difference that this explains is by chance. It is a finding only if it
-recurs in every repetition of the program.
+If one such order and moment explains everything, there is no difference. A name server may notice a closed connection late: after further
+requests, or after its broker has registered again. With `unregisters_later` it may also remove an unregistered broker late. A difference
+that this explains is by chance. It is a finding only if it recurs in every repetition of the program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .orders import (
     by_sending_time,
     first_overlap,
     late_closes,
-    late_unregistrations,
+    late_removals,
     newer_backups,
     orders,
     others_deletions,
@@ -77,8 +77,7 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
     if remaining == []:
         return []
     late_orders = [*itertools.product(late_closes(history), (False, True))]
-    if profile.unregisters_later:
-        late_orders += [(items, False) for items in late_unregistrations(history)]
+    late_orders += [(items, False) for items in late_removals(history, after_responses=profile.unregisters_later)]
     if any(not list(ReferenceReplay(history, profile, items, last=last).compare()) for items, last in late_orders):
         return [replace(each, by_chance=True) for each in differing if each.seq >= 0]
     if remaining:

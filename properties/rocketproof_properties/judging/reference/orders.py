@@ -37,9 +37,11 @@ _MOST_ORDERS: Final = 24
 _MOST_CLOSES: Final = 27
 """Orders of closed connections that are tried: all orders of up to three."""
 _MOST_LATER: Final = 8
-"""Requests to a name server that are tried as served before an unregistration has its effect, the next ones."""
-_MOST_UNREGISTRATIONS: Final = 81
-"""Orders of late unregistrations that are tried: all orders of up to two."""
+"""Requests to a name server that are tried as served before it removes a broker, the next ones."""
+_MOST_REMOVALS: Final = 3
+"""Brokers that are tried as removed late, the first ones."""
+_MOST_REMOVAL_ORDERS: Final = 81
+"""Orders of late removals that are tried: all orders of up to two."""
 _MOST_DELETIONS: Final = 8
 """Moments of another program's deletion that are tried, the last ones while a topic is in no table."""
 
@@ -180,24 +182,53 @@ def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
         yield items
 
 
-def late_unregistrations(history: ParsedHistory) -> Iterator[Sequence[Item]]:
-    """Yield orders in which a name server removes brokers only after requests that followed the response to their unregistration."""
-    asked = [item for item in history.exchanges if item.broker == NAME_SERVER]
-    left = [item for item in asked if _has_code(item, codes.UNREGISTER_BROKER) and item.code == codes.SUCCESS]
-    followers = [(item, *asked[asked.index(item) + 1 :][:_MOST_LATER]) for item in left]
-    for chosen in itertools.islice(itertools.product(*followers), 1, _MOST_UNREGISTRATIONS):
-        items = list[Item](history.items)
-        for item, follower in zip(left, chosen, strict=True):
-            if item is not follower:
-                items.remove(item)
-                items.insert(items.index(follower) + 1, item)
+def late_removals(history: ParsedHistory, *, after_responses: bool) -> Iterator[Sequence[Item]]:
+    """Yield orders in which a name server removes brokers only after requests that followed the end of their connections.
+
+    `after_responses`: also after requests that followed the response to their unregistration. Few and short delays come first.
+    """
+    left = [at for at, item in enumerate(history.items) if _is_closed(item) or (after_responses and _has_left(item))]
+    followers = [(at, *_asked_after(history, at)) for at in left[:_MOST_REMOVALS]]
+    orders = sorted(itertools.product(*(range(len(each)) for each in followers)), key=lambda order: (_late(order), sum(order)))
+    for delays in itertools.islice(orders, 1, _MOST_REMOVAL_ORDERS):
+        delayed = [(each[0], each[delay]) for each, delay in zip(followers, delays, strict=True) if delay]
+        after, moved = {follower: history.items[at] for at, follower in delayed}, {at for at, _ in delayed}
+        items = list[Item]()
+        for at, item in enumerate(history.items):
+            items += [] if at in moved else [item]
+            items += [after[at]] if at in after else []
         yield items
+
+
+def _late(delays: Sequence[int]) -> int:
+    """Return how many of the delays are not 0."""
+    return sum(delay > 0 for delay in delays)
+
+
+def _asked_after(history: ParsedHistory, at: int) -> Sequence[int]:
+    """Return the places of the next requests to a name server."""
+    later = (place for place in range(at + 1, len(history.items)) if _asks_name_server(history.items[place]))
+    return [*itertools.islice(later, _MOST_LATER)]
+
+
+def _asks_name_server(item: Item) -> bool:
+    return isinstance(item, Exchange) and item.broker == NAME_SERVER
+
+
+def _has_left(item: Item) -> bool:
+    """Whether a broker has unregistered."""
+    return isinstance(item, Exchange) and _has_code(item, codes.UNREGISTER_BROKER) and item.code == codes.SUCCESS
+
+
+def _is_closed(item: Item) -> bool:
+    """Whether a broker has closed its connection."""
+    return isinstance(item, Event) and item.op == "disconnect"
 
 
 def _next_registration(history: ParsedHistory, at: int) -> Exchange | None:
     """Return the first registration over the broker's next connection after the connection that this item closes."""
     closed = history.items[at]
-    if not isinstance(closed, Event) or closed.op != "disconnect":
+    if not isinstance(closed, Event) or not _is_closed(closed):
         return None
     line, later = closed.value["address"], history.items[at + 1 :]
     registers = (item for item in later if isinstance(item, Exchange) and _has_code(item, codes.REGISTER_BROKER))

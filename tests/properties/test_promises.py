@@ -540,6 +540,17 @@ def test_address_that_registered_under_another_id_may_stay_in_the_route() -> Non
     assert own is not None and own.check(registered(there=True, left=True, slave=True)) is None
 
 
+def test_message_whose_key_has_the_same_hash_may_be_found() -> None:
+    """The index has hashes of keys, and a client drops the messages of other keys: Java's hash of Aa is that of BB."""
+    maker = HistoryMaker()
+    maker.send(1000, {"KEYS": "Aa"}, record={"stored": 10_000})
+    maker.send(2000, {"KEYS": "BB"}, offset=1, record={"stored": 20_000})
+    maker.look("find", {"topic": "A", "key": "Aa"}, places=(1000, 2000))
+    promise = BY_ID["PRO-67"].own
+    assert promise is not None
+    assert promise.check(maker.history()) is None
+
+
 def test_other_referred_claims_have_programs() -> None:
     others = {id_ for promise in promises() for id_ in promise.refers if id_ in {c.id for c in HISTORY_CLAIMS}} - REFERRED.keys()
     assert set(nonempty(others)) <= {case.claim for case in HISTORY_CASES}

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from rocketproof_impl.java import string_hash
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import (
     ADD_WRITE_PERM_OF_BROKER,
@@ -60,6 +59,7 @@ from .promisereading import (
     given_properties,
     group_of,
     has_ended,
+    hash_of,
     int_of,
     is_first,
     is_own,
@@ -650,8 +650,8 @@ class PromiseFacts:
         if None in found or self.history.recorded.strays or not key.isprintable():
             return None
         begin, end = whole_number(args.get("begin", 0)), whole_number(args.get("end", _LONGEST))
-        hashed = string_hash(key)
-        alike = [r for r in self.history.logs[broker].records if r.topic == topic and hashed in map(string_hash, keys_of(r))]
+        hashed = hash_of(key)
+        alike = [r for r in self.history.logs[broker].records if r.topic == topic and hashed in map(hash_of, keys_of(r))]
         fits = [r for r in alike if key in keys_of(r)]
         inside = [r for r in fits if r.transaction == NOT and begin + _TICK < r.store_timestamp < end - _TICK]
         near = [r for r in alike if begin - _TICK <= r.store_timestamp <= end + _TICK]  # a client drops those of other keys

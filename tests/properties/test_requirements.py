@@ -93,7 +93,7 @@ OUTCOMES = {
 
 def test_rules_have_id_sentence_and_one_location() -> None:
     ids = [rule.id for section in sections() for rule in section.rules]
-    assert len(ids) == len(set(ids)) == len(rules()) == 203
+    assert len(ids) == len(set(ids)) == len(rules()) == 204
     assert all(ID.fullmatch(id_) for id_ in ids)
     assert all(r.sentence.endswith(".") and len(r.sentence) <= 140 for r in rules().values())
     names = [section.id for section in sections()]
@@ -170,7 +170,7 @@ def test_unknown_id_is_error_of_its_file(
     assert done.ret != pytest.ExitCode.OK
     done.stdout.fnmatch_lines_random(
         [
-            "*TestAll::test_one: behaviour('INV30') is not a rule, property, hazard or mutant; the nearest of 203 are *",
+            "*TestAll::test_one: behaviour('INV30') is not a rule, property, hazard or mutant; the nearest of 204 are *",
             "*test_two[[]2[]]: behaviour('CHK-1O') is not a rule, *CHK-10*",
             "*test_three: behaviour() takes one or more ids, such as behaviour('CHK-10')",
         ]

@@ -345,6 +345,13 @@ class Profile:
     )
     """A send to a retry topic retries a message once more than the limit (DLQ-03)."""
 
+    dlq_while_locked: bool = switch(
+        False,
+        since("P533", True, "not recorded, tests/real/test_later_switches.py"),
+        since("P510", False, "recorded: tests/data/releases"),
+    )
+    """A message that is sent to a retry topic while its group holds a queue lock becomes a dead letter at once (DLQ-07)."""
+
     dlq_perm: int = switch(2, since("P49", 6), since("P491", 2, "recorded: tests/data/releases"))
     """The permission of a newly created dead-letter topic (DLQ-04)."""
 

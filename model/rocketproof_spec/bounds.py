@@ -52,10 +52,10 @@ def is_dead(times: Any, limit: Any, beyond: Any) -> Expr:
     return times >= limit + ite(beyond, 1, 0)
 
 
-def becomes_dead_letter(back: Any, times: Any, limit: Any, level: Any, beyond: Any) -> Expr:
+def becomes_dead_letter(back: Any, times: Any, limit: Any, level: Any, beyond: Any, locked: Any) -> Expr:
     """DLQ-03, BACK-12: a returned message becomes a dead letter if it has no retries left. A consumer that gives it `back` can also give it
-    up, by a negative `level`."""
-    return ite(back, is_dead(times, limit, False) | (level < 0), is_dead(times, limit, beyond))
+    up, by a negative `level`. DLQ-07: a message that is sent also does if its group is `locked`, in releases where that counts."""
+    return ite(back, is_dead(times, limit, False) | (level < 0), is_dead(times, limit, beyond) | locked)
 
 
 def capped_level(level: Any, levels: Any) -> Expr:
@@ -98,9 +98,9 @@ def retry_limit_of(requested: int | None, version: int, group: int = RETRY_MAX_T
     return limit
 
 
-def is_given_up(times: int, limit: int, *, back: bool = False, level: int = 0, beyond: bool = False) -> bool:
+def is_given_up(times: int, limit: int, *, back: bool = False, level: int = 0, beyond: bool = False, locked: bool = False) -> bool:
     """Return `becomes_dead_letter` for a message that was retried `times` times, and is given `back` or else sent."""
-    return bool(_becomes_dead_letter()((back, times, limit, level, beyond)))
+    return bool(_becomes_dead_letter()((back, times, limit, level, beyond, locked)))
 
 
 def is_read_as_another(name: int = 0, *, longer: bool = False, by_flag: bool = False) -> bool:
@@ -117,7 +117,7 @@ def _retry_limit() -> Callable[..., int]:
 @cache
 def _becomes_dead_letter() -> Callable[..., int]:
     number = Int(*JAVA_INT)
-    return plain(becomes_dead_letter, Bool, number, number, number, Bool)
+    return plain(becomes_dead_letter, Bool, number, number, number, Bool, Bool)
 
 
 @cache

@@ -60,7 +60,7 @@ class PlacedSteps(Returns[PlacedReturn]):
         return PlacedReturn(
             by, group.known, group.queues, group.limit, ~topic.known, topic.perm, has_bit(self.s.permission, WRITE),
             way.found & ~(self.given("checks_origin") & way.elsewhere), way.times, way.level, way.kept, way.version, way.named,
-            way.requested, way.fitting, p, job, way, b,
+            way.requested, way.fitting, way.locked, p, job, way, b,
         )  # fmt: skip
 
     def given(self, name: str) -> Expr:

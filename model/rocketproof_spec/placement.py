@@ -118,6 +118,7 @@ def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer:
         ("version", number, 0, "the request's version"),
         ("named", Bool, False, "whether it names a limit of retries"),
         ("requested", number, 0, "the retry limit that it names"),
+        ("locked", Bool, False, "whether its group holds a queue lock"),
         ("found", Bool, False, "whether the record that it names exists"),
         ("fitting", Bool, False, "whether its fields match that record"),
         ("elsewhere", Bool, False, "whether a send-back names a topic that is not its record's"),

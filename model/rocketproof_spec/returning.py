@@ -26,6 +26,7 @@ SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
     ("null_send_limit", Bool, True, "a send to a retry topic without maxReconsumeTimes uses the group's limit"),
     ("wants_origin", Bool, False, "a request that gives a message up must name the message's original topic"),
     ("dlq_beyond", Bool, False, "a send makes a message a dead letter one retry later"),
+    ("dlq_while_locked", Bool, False, "a message that is sent while its group holds a queue lock becomes a dead letter"),
     ("dlq_perm", Int(0, 7), 6, "the permission with which a dead-letter topic is created"),
     ("dlq_clears_delay", Bool, True, "a send-back removes a dead letter's delay"),
     ("dlq_keeps_delay", Bool, False, "the delay property that a send writes into a dead letter is stored"),
@@ -91,7 +92,7 @@ class ReturnedMessage:
 
     `times`: how often the message was retried. For a send, the request states that, and counts this retry already. `level`: the delay level
     that the request names. `kept`: the record's delay level. `names_limit`, `limit`: whether the request names a limit of retries, and
-    which. `names_topic`: it names the topic of the record.
+    which. `names_topic`: it names the topic of the record. `locked`: the group holds a queue lock.
     """
 
     by: Returned
@@ -109,6 +110,7 @@ class ReturnedMessage:
     names_limit: Expr
     limit: Expr
     names_topic: Expr
+    locked: Expr
 
 
 class ReturnAction(NamedTuple):
@@ -175,9 +177,10 @@ class Returns(ABC, Generic[M]):
         """Require that all checks pass, and that the message can be retried, or becomes a `dead` letter."""
         self.require_checks(a, message)
         limit = retry_limit(message.group_limit, message.version, message.names_limit, message.limit)
-        given_up = becomes_dead_letter(message.by == "back", message.times, limit, message.level, self.given("dlq_beyond"))
+        locked = self.given("dlq_while_locked") & message.locked
+        given_up = becomes_dead_letter(message.by == "back", message.times, limit, message.level, self.given("dlq_beyond"), locked)
         if dead:
-            a.guard("no retries left", given_up, "the message has no retries left, or the consumer gives it up")
+            a.guard("no retries left", given_up, "the message has no retries left, is given up, or is sent under a queue lock")
         else:
             a.guard("retries left", ~given_up, "the message has retries left")
 
@@ -252,7 +255,7 @@ STORING: Final = (
         "send_bury", "send", "dead",
         "The message is sent to its retry topic and becomes a dead letter. The answer has the queue of the retry topic. Most releases keep"
         " the delay (HAZ-17).",
-        f"DLQ-04 DLQ-06 {_SEND}",
+        f"DLQ-04 DLQ-06 DLQ-07 {_SEND}",
     ),
 )  # fmt: skip
 """The actions that store the message."""

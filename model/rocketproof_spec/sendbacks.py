@@ -55,6 +55,7 @@ def _constants(most: int) -> tuple[tuple[str, Type, Any, str], ...]:
         ("limit", limits, limit, "the limit that they name"),
         ("names_topic", Bool, True, "its send-backs name the topic of the record"),
         ("unit_mode", Bool, False, "the consumer is in unit mode"),
+        ("locked", Bool, False, "the group holds a queue lock"),
         ("group_known", Bool, True, "the broker has the group at the start"),
         ("makes_groups", Bool, True, "autoCreateSubscriptionGroup"),
         ("group_queues", COUNT, 1, "retryQueueNums of the group at the start"),
@@ -183,7 +184,8 @@ class WholeRequests(Returns[WholeReturn]):
             level = coerce(0, Int(0, 0)) if back else level_of(next_level(0, message.times))
         return WholeReturn(
             by, s.group.known | c["makes_groups"], s.group.queues, s.group.limit, s.lacks_retry, s.retry.perm, c["writable"], c["in_log"],
-            times, level, message.delay, c["version"], c["names_limit"], c["limit"], c["names_topic"], q, NO_REQUEST | {"asked": by},
+            times, level, message.delay, c["version"], c["names_limit"], c["limit"], c["names_topic"], c["locked"], q,
+            NO_REQUEST | {"asked": by},
         )  # fmt: skip
 
     def after_checks(self, a: Body, message: WholeReturn, passed: list[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sending import FakeChannel, Stand
 
 from rocketproof_impl import bounds
-from rocketproof_impl.broker.rebalance import LOCKED_MILLIS, LockedQueue, RebalanceLockManager
+from rocketproof_impl.broker.locks import LOCKED_MILLIS, LockedQueue, RebalanceLockManager
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.scheduler import SimulatedClock
@@ -64,8 +64,20 @@ def test_lock_expires_when_it_is_not_renewed() -> None:
     assert locks.lock("g", [queue], "two") == [queue]
 
 
+@pytest.mark.parametrize(("profile", "topic"), [("P494", "%RETRY%g"), ("P510", "%RETRY%g"), ("P511", "%DLQ%g"), ("P550", "%DLQ%g")])
+@pytest.mark.behaviour("DLQ-07")
+def test_sent_retry_is_dead_letter_while_its_group_holds_a_lock(profile: str, topic: str) -> None:
+    stand = Stand(profile)
+    assert held(stand, "one") == [0, 1]
+    topics = []
+    for _ in range(LOCKED_MILLIS // 10_000 + 1):  # a request takes 10 s
+        stand.send("%RETRY%g", max_reconsume_times=16)
+        topics.append(stand.last().topic)
+    assert topics == [topic] * (len(topics) - 1) + ["%RETRY%g"]
+
+
 def test_locks_of_a_group_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rocketproof_impl.broker.rebalance.MAX_QUEUES", 1)
+    monkeypatch.setattr("rocketproof_impl.broker.locks.MAX_QUEUES", 1)
     assert bounds.MAX_QUEUES > 1
     locks = RebalanceLockManager(SimulatedClock())
     with pytest.raises(JavaError, match="OutOfMemoryError"):

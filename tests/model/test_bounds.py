@@ -27,6 +27,12 @@ def test_message_is_dead_at_its_limit_or_after_it(times: int, beyond: bool, dead
     assert is_given_up(times, 16, beyond=beyond) is dead
 
 
+@pytest.mark.behaviour("DLQ-07")
+def test_only_a_sent_message_is_dead_because_of_a_lock() -> None:
+    assert is_given_up(0, 16, locked=True)
+    assert not is_given_up(0, 16, locked=True, back=True)
+
+
 @pytest.mark.behaviour("REC-05")
 def test_the_18_levels_wait_from_a_second_to_two_hours() -> None:
     assert DELAY_LEVELS == 18 and DELAYS[0] == 1000 and DELAYS[2] == 10_000 and DELAYS[17] == 7_200_000

@@ -18,7 +18,7 @@ from nonempty import nonempty
 from rocketproof_model.columns import compile_columns
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.releases import LINES
-from rocketproof_properties.catalogue.conditions import ANYTHING, KEPT_OFFSETS, STOPPED, TIMED
+from rocketproof_properties.catalogue.conditions import ANYTHING, KEPT_OFFSETS, REJECTED, STOPPED, TIMED
 from rocketproof_properties.catalogue.facts import Facts
 from rocketproof_properties.catalogue.history import History, WaitedProducer
 from rocketproof_properties.catalogue.promises.broken import breaches, known_breach, line_number
@@ -565,6 +565,17 @@ def test_route_is_that_of_a_change_until_something_else_can_have_changed_it(betw
     assert own is not None and (own.check(announced(queues=8, between=between)) is not None) is broken
 
 
+def test_message_whose_key_has_the_same_hash_may_be_found() -> None:
+    """The index has hashes of keys, and a client drops the messages of other keys: Java's hash of Aa is that of BB."""
+    maker = HistoryMaker()
+    maker.send(1000, {"KEYS": "Aa"}, record={"stored": 10_000})
+    maker.send(2000, {"KEYS": "BB"}, offset=1, record={"stored": 20_000})
+    maker.look("find", {"topic": "A", "key": "Aa"}, places=(1000, 2000))
+    promise = BY_ID["PRO-67"].own
+    assert promise is not None
+    assert promise.check(maker.history()) is None
+
+
 def test_other_referred_claims_have_programs() -> None:
     others = {id_ for promise in promises() for id_ in promise.refers if id_ in {c.id for c in HISTORY_CLAIMS}} - REFERRED.keys()
     assert set(nonempty(others)) <= {case.claim for case in HISTORY_CASES}
@@ -575,7 +586,7 @@ def test_documented_violations_name_what_exists() -> None:
         assert entry.promise in BY_ID
         assert entry.lines
         assert entry.bug == "" or entry.bug in {bug.id for bug in bugs()}
-        assert entry.condition in {ANYTHING, KEPT_OFFSETS, STOPPED, TIMED, *(case.condition for case in HISTORY_CASES)}
+        assert entry.condition in {ANYTHING, KEPT_OFFSETS, REJECTED, STOPPED, TIMED, *(case.condition for case in HISTORY_CASES)}
         assert Program(0, "", entry.program).steps
         for step in entry.program:
             arguments(step)

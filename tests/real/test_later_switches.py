@@ -37,6 +37,7 @@ HERE, THERE = "10.0.0.1:1", "10.0.0.2:1"
 EARLIER: Mapping[str, Any] = {
     "wants_topic": (1, "The specified topic is blank."),
     "wants_origin": (0, 0),
+    "dlq_while_locked": ["%RETRY%", "%RETRY%"],
     "keeps_order": [False, False],
     "skips_equal_topic": 1,
     "masks_alone": [4, 4],
@@ -56,6 +57,7 @@ EARLIER: Mapping[str, Any] = {
 LATER: Mapping[str, Any] = {
     "wants_topic": (1, "java.lang.NullPointerException"),
     "wants_origin": (1, 0),
+    "dlq_while_locked": ["%DLQ%", "%RETRY%"],
     "keeps_order": [True, False],
     "skips_equal_topic": 0,
     "masks_alone": [0, 4],
@@ -125,6 +127,7 @@ def seen(running: Deployment) -> dict[str, Any]:
         nameless = ask("send", without="topic")
         kind = re.split("[:,]", str(nameless.remark))[0]  # a Java machine leaves out the rest if it likes
         found: dict[str, Any] = {"wants_topic": (nameless.code, kind), "wants_origin": given_up(ask)}
+        found["dlq_while_locked"] = under_lock(ask)
         found["check_groups"] = [sent_back(ask, group) for group in ("g|%_-", "g.h", "é")]
         found["retries_are_ordinary"] = [delayed(ask, times) for times in (1, 0)]
         found["keeps_order"] = [ordered(ask, "O"), ordered(ask, "%RETRY%g")]
@@ -180,6 +183,19 @@ def given_up(ask: Asking) -> tuple[int, int]:
     answer = ask("send", topic="A")
     place = int((answer.ext_fields or {})["msgId"][16:], 16)
     return ask("back", offset=place, level=-1, named=False).code, ask("back", offset=place, level=-1).code
+
+
+def under_lock(ask: Asking) -> list[str]:
+    """Return the prefixes of the topics in which a retry is stored, while its group holds a lock and after it has freed the queue."""
+    topics = []
+    for step in ("lock", "unlock"):
+        ask(step, group="l")
+        sent = ask("send", topic="%RETRY%l")
+        stored = ask("view", place=int((sent.ext_fields or {})["msgId"][16:], 16))
+        message = record.decode(stored.body or b"", exact=False)
+        assert message is not None
+        topics.append(message.topic[: message.topic.rindex("%") + 1])
+    return topics
 
 
 def sent_back(ask: Asking, group: str) -> int:
@@ -250,7 +266,9 @@ def left(ask: Asking) -> list[str]:
 
 
 @pytest.mark.parametrize(("version", "profile", "expected"), [("4.9.4", "P494", EARLIER), ("5.3.3", "P533", LATER)])
-@pytest.mark.behaviour("BACK-12", "CHK-02", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30", "TCM-34", "TRX-01", "HAZ-47")
+@pytest.mark.behaviour(
+    *("BACK-12", "CHK-02", "DLQ-07", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30", "TCM-34", "TRX-01", "HAZ-47")
+)
 def test_each_switch_is_visible_on_real_broker_and_reference(version: str, profile: str, expected: Mapping[str, Any]) -> None:
     assert seen(Apache(version).open()) == expected
     assert seen(InProcess(profile).open()) == expected

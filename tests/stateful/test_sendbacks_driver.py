@@ -33,6 +33,8 @@ BACKS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "a dead letter that waits": ("P45", {"limit": 1}, [*BACK, "back_bury(level=0)", "deliver()"]),
     "a dead letter of a send": ("P49", {"limit": 1, "way": "sends"}, ["send_bury(q=1)", "deliver()"]),
     "a dead letter of a send, one retry later": ("P533", {"limit": 1, "way": "sends"}, [*SENT, "send_bury(q=1)"]),
+    "a queue lock": ("P533", {"locked": True, "way": "either"}, [*BACK, "send_bury(q=0)"]),
+    "a queue lock, in a release that ignores it": ("P510", {"locked": True, "way": "sends"}, SENT),
     "no topic of the record": ("P533", {"names_topic": False, "limit": 0}, ["back_no_origin(level=0)"]),
     "given up without the record's topic": ("P533", {"names_topic": False}, ["back_no_origin(level=-1)"]),
     "no topic of the record, in a release that wants none": ("P494", {"names_topic": False, "limit": 0}, ["back_bury(level=0)"]),
@@ -44,7 +46,20 @@ BACKS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 
 
 @behaviour(
-    "BACK-03", "BACK-04", "BACK-05", "BACK-08", "BACK-09", "BACK-11", "BACK-12", "BACK-17", "DLQ-02", "DLQ-03", "DLQ-06", "CHK-06", "HAZ-46"
+    "BACK-03",
+    "BACK-04",
+    "BACK-05",
+    "BACK-08",
+    "BACK-09",
+    "BACK-11",
+    "BACK-12",
+    "BACK-17",
+    "DLQ-02",
+    "DLQ-03",
+    "DLQ-06",
+    "DLQ-07",
+    "CHK-06",
+    "HAZ-46",
 )
 @pytest.mark.parametrize("name", BACKS)
 def test_message_is_sent_back_as_specified(name: str) -> None:

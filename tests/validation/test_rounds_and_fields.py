@@ -12,7 +12,7 @@ from test_told_programs import ordinary
 
 from rocketproof_impl import routeinfo
 from rocketproof_impl.broker import batch, rebalance, sendback
-from rocketproof_impl.broker.rebalance import RebalanceLockManager
+from rocketproof_impl.broker.locks import RebalanceLockManager
 from rocketproof_impl.nameserver import NameServer
 from rocketproof_impl.store import reading
 from rocketproof_lab.mutation.generated import sampling

@@ -12,6 +12,7 @@ from ..unique import UniqueIds
 from .clients import ConsumerManager, ProducerManager
 from .groups import SubscriptionGroupManager
 from .hooks import Hooks
+from .locks import RebalanceLockManager
 from .offsets import ConsumerOffsetManager
 from .registration import Registration
 from .settings import BrokerSettings
@@ -28,6 +29,7 @@ class BrokerParts:
         "consumers",
         "groups",
         "hooks",
+        "locks",
         "offsets",
         "producers",
         "profile",
@@ -71,6 +73,7 @@ class BrokerParts:
         self.offsets = ConsumerOffsetManager(settings, profile, disk)
         self.producers = ProducerManager(clock)
         self.consumers = ConsumerManager(clock)
+        self.locks = RebalanceLockManager(clock)
         follow, delays = self.store.ha_client.update_master_address, self.store.schedule
         self.slave = SlaveSynchronize(settings, self.topics, self.groups, self.offsets, delays, network, follow)
         self.registration = Registration(settings, profile, self.topics, network, self.slave.registered)

@@ -1,4 +1,4 @@
-"""Messages of retry topics: their group, its retry limit, and the dead-letter topic (DLQ-01 to DLQ-06, BACK-03, BACK-11)."""
+"""Messages of retry topics: their group, its retry limit, and the dead-letter topic (DLQ-01 to DLQ-07, BACK-03, BACK-11)."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ async def handle_retry_and_dlq(
 ) -> bool:
     """Redirect a message that reached its retry limit to the dead-letter topic, and set the system flag of every message.
 
+    Some releases also redirect each message of a group that holds a queue lock: they take its consumers for ones that process messages in
+    order, which send a message back only after their last retry (DLQ-07).
+
     Return False if `response` is a rejection. Topic and queue of `message` are set; only messages of retry topics are redirected (DLQ-01).
     Raises JavaError if the topic was deleted meanwhile.
     """
@@ -37,7 +40,8 @@ async def handle_retry_and_dlq(
         if group_config is None:
             return False
         most = max_reconsume_times(group_config, request, header.max_reconsume_times, null=broker.profile.null_send_limit)
-        if (header.reconsume_times or 0) >= most + broker.profile.dlq_beyond:
+        locked = broker.profile.dlq_while_locked and broker.locks.holds_any(group)
+        if locked or (header.reconsume_times or 0) >= most + broker.profile.dlq_beyond:
             config = await to_dead_letter_topic(broker, group, message, response)
             if config is None:
                 return False

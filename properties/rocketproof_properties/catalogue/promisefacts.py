@@ -59,6 +59,7 @@ from .promisereading import (
     given_properties,
     group_of,
     has_ended,
+    hash_of,
     int_of,
     is_first,
     is_own,
@@ -650,9 +651,11 @@ class PromiseFacts:
         if None in found or self.history.recorded.strays or not key.isprintable():
             return None
         begin, end = whole_number(args.get("begin", 0)), whole_number(args.get("end", _LONGEST))
-        fits = [r for r in self.history.logs[broker].records if r.topic == topic and key in keys_of(r)]
+        hashed = hash_of(key)
+        alike = [r for r in self.history.logs[broker].records if r.topic == topic and hashed in map(hash_of, keys_of(r))]
+        fits = [r for r in alike if key in keys_of(r)]
         inside = [r for r in fits if r.transaction == NOT and begin + _TICK < r.store_timestamp < end - _TICK]
-        near = [r for r in fits if begin - _TICK <= r.store_timestamp <= end + _TICK]
+        near = [r for r in alike if begin - _TICK <= r.store_timestamp <= end + _TICK]  # a client drops those of other keys
         wrong = sum(record not in near for record in found)
         is_full = len(found) >= min(most, _MOST) or args.get("unique")
         missing = 0 if is_full else sum(record not in found for record in inside)

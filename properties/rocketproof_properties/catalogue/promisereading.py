@@ -178,6 +178,14 @@ def keys_of(record: StoredRecord) -> Collection[str]:
     return {record.properties.get(UNIQ_KEY, ""), *record.properties.get(KEYS, "").split(" ")} - {""}
 
 
+def hash_of(key: str) -> int:
+    """Return Java's hash of a key, by which the index finds records, without its sign."""
+    value = 0
+    for unit in memoryview(key.encode("utf-16-le", "surrogatepass")).cast("H"):
+        value = (value * 31 + unit) & 0xFFFFFFFF
+    return value
+
+
 def response_records(exchange: Exchange) -> list[StoredRecord] | None:
     """Return the records in a response's body; None if they cannot be read."""
     return _records_of(exchange.response or {})

@@ -212,6 +212,9 @@ _TWO: dict[str, Any] = {
 _SEVERAL: dict[str, Any] = {
     "condition": "consumers do either, 16 retries, two changes", "given": {"way": "either", "limit": 16, "change_budget": 2}
 }  # fmt: skip
+_LOCKED: dict[str, Any] = {
+    "condition": "a consumer of a group that holds a queue lock does either", "given": {"locked": True, "way": "either"}
+}  # fmt: skip
 _HALF: dict[str, Any] = {"condition": "a half message is given back", "given": {"prepared": True}}
 _STUCK: dict[str, Any] = {"condition": "synchronous flush, the device stuck", "given": {"flushes": False, "way": "either"}}
 _UNIT: dict[str, Any] = {"condition": "a consumer in unit mode does either", "given": {"unit_mode": True, "way": "either"}}
@@ -258,6 +261,11 @@ CASES: list[Case] = [
     *cases(BURIED, "backs", "violated", **_TWO, reason="HAZ-46: the retry topic has one queue, and the message is put into another"),
     *[c for on in (_BACK, _DEFAULT) for c in cases(EXACTLY, "backs", "holds", profiles=_NOW, **on)],
     *cases(EXACTLY, "backs", _UNTIL_5, **_EITHER, reason="HAZ-45: a send counts the retry that it asks for as one that has been"),
+    *[
+        c
+        for claim in (RIGHTLY, EXACTLY)
+        for c in cases(claim, "backs", "violated", profiles=("P533",), **_LOCKED, reason="DLQ-07: a message that is sent gets no retry")
+    ],
     *cases(AT_ONCE, "backs", _FROM_49, **_BACK, reason="BACK-12: the record keeps the delay of its last retry"),
     *cases(AT_ONCE, "backs", _UNTIL_5, **_SEND, reason="HAZ-17: the properties that the client sent replace the broker's"),
     *cases(READABLE, "backs", _FROM_49, **_BACK, reason="HAZ-31: the topic is made write-only"),
@@ -413,6 +421,12 @@ HISTORY_CASES: list[Case] = [
     *[case for claim in (_DEAD, _GROWS, _FIRST, _TAKEN) for case in history_cases(claim, about.ANYTHING, "holds")],
     *history_cases(_DEAD, about.AT_LIMIT, "holds"),
     *history_cases(_DEAD, about.GIVEN_UP, "holds"),
+    *history_cases(
+        _DEAD,
+        about.LOCKED,
+        {"P49": "holds", "P533": "violated", "P510": "holds"},
+        reason="DLQ-07: from 5.1.1 on a group with a queue lock gets no retries",
+    ),
     *history_cases(_GROWS, about.FAILING, "holds"),
     *history_cases(_FIRST, about.FAILING, "holds"),
     *history_cases(_ORIGIN, about.SENT_BACK, "holds", reason="a delayed message is serialised again, when it has its origin's id"),

@@ -51,7 +51,7 @@ OF_FRAMES: Final[Mapping[str, tuple[str, ...]]] = {"INV-01": (SILENT, TWICE), "I
 _ANSWERING: Final = frozenset({BUSY, HELD})
 
 ON_THE_WIRE: Final[Mapping[str, Capability | None]] = {
-    **dict.fromkeys((about.DELAYED, about.HALF_ONES, about.HALF_DELAYED, about.AT_LIMIT, about.BY_NAME)),
+    **dict.fromkeys((about.DELAYED, about.HALF_ONES, about.HALF_DELAYED, about.AT_LIMIT, about.LOCKED, about.BY_NAME)),
     **dict.fromkeys((about.SENT_BACK, about.GIVEN_UP, about.NO_RETRY, about.BATCHED, about.UNKNOWN, about.REGISTERED, about.MOVED)),
     about.TOO_LARGE: Capability.START,
 }

@@ -9,13 +9,14 @@ from typing import Final
 
 from rocketproof_impl.store.timers import TIMES
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REGISTER_BROKER, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.flags import READ
 from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
 from rocketproof_protocol.properties import RETRY_TOPIC
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_spec.bounds import is_given_up
 from rocketproof_traces.checker.left_out import BUSY
+from rocketproof_traces.checker.locks import GroupLocks
 from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.history.exchanges import SENDS
 from rocketproof_traces.stored.layout import FIXED_SIZE
@@ -121,6 +122,8 @@ def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histo
                 conditions_met.add(about.NO_RETRY)
         if request.one_way and (request.kind == "other" or exchange.code == REQUEST_CODE_NOT_SUPPORTED):
             conditions_met.add(about.UNKNOWN)  # P40 does not serve END_TRANSACTION
+    if PROFILES[profile].dlq_while_locked and _sends_under_lock(parsed.exchanges):
+        conditions_met |= {about.LOCKED, about.AT_LIMIT}  # such a message has no retries left
     for sent in requests:
         conditions_met |= unread(sent)
     if {**parsed.settings, **parsed.program.settings}.get("messageIndexEnable") == "false":
@@ -143,13 +146,28 @@ def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histo
         conditions_met.add(about.REGISTERED)
     if any(each.op == "delete_group" and not _cleans_offsets(each, PROFILES[profile]) for each in parsed.exchanges):
         conditions_met.add(about.KEPT_OFFSETS)
+    if _names_rejected(parsed.exchanges):
+        conditions_met.add(about.REJECTED)
     if _moves(parsed.program.steps):
         conditions_met.add(about.MOVED)
     return frozenset(conditions_met)
 
 
+def _sends_under_lock(exchanges: Sequence[Exchange]) -> bool:
+    """Whether the group of a message that is sent to a retry topic may hold a queue lock (DLQ-07)."""
+    locks = GroupLocks.of(exchanges)
+    return any(each.op == "send" and locks.held(each) is not False for each in exchanges)
+
+
 def _cleans_offsets(deletion: Exchange, profile: Profile) -> bool:
     return java_boolean(deletion.fields.get(profile.clean_offsets or ""))
+
+
+def _names_rejected(exchanges: Sequence[Exchange]) -> bool:
+    """Whether an administrator registers a topic with a broker whose own registration was rejected."""
+    registered = [each for each in exchanges if each.request.get("code") == REGISTER_BROKER and each.code not in (None, SUCCESS)]
+    rejected = {each.fields.get("brokerName") for each in registered}
+    return any(name in rejected for each in exchanges if each.op == "register_topic" for name, _ in each.registered_routes())
 
 
 def _moves(steps: Sequence[Step]) -> bool:

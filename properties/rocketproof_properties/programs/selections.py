@@ -43,7 +43,23 @@ class Selection:
         return tuple(each for each in self.phrases if all(name in WIRED for name, _ in each.steps))
 
 
-WIRED: Final = ("send", "back", "end", "unknown", "topic", "group", "register", "unregister", "lose", "time", "route", "earliest", "meet")
+WIRED: Final = (
+    "send",
+    "back",
+    "end",
+    "unknown",
+    "topic",
+    "group",
+    "lock",
+    "unlock",
+    "register",
+    "unregister",
+    "lose",
+    "time",
+    "route",
+    "earliest",
+    "meet",
+)
 """Steps of simulated clusters that a client can perform too."""
 
 
@@ -84,6 +100,7 @@ _trouble = (
 _delayed = step("send", topic=one_of("A", "B"), properties=one_of(*DELAYED), queue=one_of(0, 1, 3), sys_flag=one_of(0, 8))
 _half = step("send", topic=one_of("A", "B"), properties=one_of(*WAITING_HALVES), queue=one_of(0, 1, 3), sys_flag=one_of(0, 4))
 _to_send_back = step("send", topic=one_of("A", "B"), properties=one_of({}, {"TAGS": "t"}), queue=one_of(0, 1))
+_under_lock = step("send", topic=one_of("%RETRY%g", "%RETRY%h"), times=one_of(0, 1, 15), queue=one_of(0, 1))
 _back_of_group = step("back", "record group", level=one_of(0, 1, 18), most=one_of(16, 3))
 _registered = (
     (1, step("register", "name broker_id address topics version")),
@@ -135,6 +152,12 @@ SELECTIONS: Mapping[str, Selection] = {
         (4, step("send", topic=one_of("A", "B"), properties=one_of(*HALF_DELAYED), queue=one_of(0, 1))), (1, _time), most=5
     ),
     about.AT_LIMIT: _store((1, step("send", topic=one_of("%RETRY%g", "%RETRY%h"), times=one_of(16, 0, 15, 17), queue=one_of(0, 1, 3)))),
+    about.LOCKED: Selection(
+        _of((1, step("lock", "queues", group=one_of("g", "h"))), (1, step("unlock", "queues")), (2, _under_lock), (1, _time)),
+        _STORE,
+        most=6,
+        first=(("lock", {}),),
+    ),
     about.SENT_BACK: _store((2, _to_send_back), (3, _back_of_group), (2, _time)),
     about.GIVEN_UP: _store((2, _to_send_back), (3, step("back", "record group", level=one_of(-1, 0), most=one_of(16, 3))), (1, _time)),
     about.NO_RETRY: _store(

@@ -58,12 +58,13 @@ from rocketproof_spec.sizes import FIXED
 from ..history.covered import AT_LIMIT, COUNTED, CUT, DEAD, KINDS, NO_GROUP, number_of, properties_of
 from ..history.exchange import Exchange
 from ..history.exchanges import PROGRESS, SENDS
+from .locks import GROUP_LOCKS, group_of
 
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
 """The reasons why a send's record may be stored in another queue than requested (`history.covered.reach`)."""
 _NOT_HERE = frozenset((*ELSEWHERE, NO_GROUP))
 GROUP_CHANGES = ("update_group", "delete_group")
-PLACEMENT_OPS = (*GROUP_CHANGES, "send_back", "end_transaction")
+PLACEMENT_OPS = (*GROUP_CHANGES, *GROUP_LOCKS, "send_back", "end_transaction")
 """Requests about groups and about stored records. Their partition is judged with the steps that place records."""
 MAX_MESSAGE = 4_194_304
 """The default of maxMessageSize."""
@@ -170,8 +171,8 @@ def is_inner_batch(exchange: Exchange) -> bool:
     return exchange.op in SENDS and (INNER_NUM in exchange.properties or bool(exchange.number("sysFlag") & INNER_BATCH))
 
 
-def placement_of(exchange: Exchange, profile: Profile, cluster: str) -> Values:
-    """Return the facts that decide where a send's record is stored."""
+def placement_of(exchange: Exchange, profile: Profile, cluster: str, *, locked: bool | None = False) -> Values:
+    """Return the facts that decide where a send's record is stored. `locked`: its group holds a queue lock, None if unknown."""
     half, level = is_half(exchange, profile), requested_level(exchange)
     timed, untimely = timing_of(exchange, profile, level, "not" if half else KINDS[exchange.number("sysFlag") & 12])
     values = {"half": half, "level": level or 0, "timed": timed, "flaw": _flaw(exchange, profile, cluster, level, half=half)}
@@ -179,15 +180,18 @@ def placement_of(exchange: Exchange, profile: Profile, cluster: str) -> Values:
         values["flaw"] = untimely
     if exchange.op != "send" or not exchange.topic.startswith(RETRY_PREFIX):
         return values | ({"level": 0} if exchange.op == "batch" else {})
-    return {**values, **requested_limit(exchange), "step": "retry", "times": exchange.number("reconsumeTimes"), **_topics(exchange.topic)}
+    values |= {"step": "retry", "times": exchange.number("reconsumeTimes"), "locked": locked and profile.dlq_while_locked}
+    return {**values, **requested_limit(exchange), **_topics(exchange.topic)}
 
 
-def possible_placements(exchange: Exchange, profile: Profile, cluster: str, *, sure: bool) -> list[Values]:
-    """Return the possible facts for a send; `sure` as in `is_dead_letter`.
+def possible_placements(exchange: Exchange, profile: Profile, cluster: str, *, sure: bool, locked: bool | None) -> list[Values]:
+    """Return the possible facts for a send; `sure` as in `is_dead_letter`, `locked` as in `placement_of`.
 
     A dead letter that keeps its new level is stored even if the text of its old level is not a number (DLQ-04).
     """
-    placement = placement_of(exchange, profile, cluster)
+    if locked is None:
+        return [each for holds in (False, True) for each in possible_placements(exchange, profile, cluster, sure=sure, locked=holds)]
+    placement = placement_of(exchange, profile, cluster, locked=locked)
     if placement["timed"] is None:
         return [placement | {"timed": timed} for timed in (False, True)]
     if placement.get("step") != "retry" or not profile.dlq_keeps_delay or requested_level(exchange) is not None:
@@ -273,6 +277,9 @@ def subject_of(exchange: Exchange) -> str | None:
     if exchange.op == "update_group":
         group = exchange.group()
         return None if group is None else RETRY_PREFIX + group[0]
+    if exchange.op in GROUP_LOCKS:
+        name = group_of(exchange)
+        return None if name is None else RETRY_PREFIX + name
     name = exchange.fields.get({"send_back": "group", "delete_group": "groupName"}.get(exchange.op, ""))
     return exchange.topic if "topic" in exchange.fields else None if name is None else RETRY_PREFIX + str(name)
 
@@ -298,10 +305,10 @@ def linked_topics(exchange: Exchange) -> list[str] | None:
 
 def is_dead_letter(placement: Values, profile: Profile, *, sure: bool) -> bool | None:
     """Whether a returning message becomes a dead letter, None if unknown. `sure`: its group still has its first limit."""
-    back = placement["step"] == "back"
-    if back and placement["level"] < 0:
+    back, locked = placement["step"] == "back", placement.get("locked", False)
+    if locked or (back and placement["level"] < 0):
         return True
-    if not sure and not (placement["named"] and placement["version"] >= NAMES_LIMIT):
+    if locked is None or (not sure and not (placement["named"] and placement["version"] >= NAMES_LIMIT)):
         return None
     limit = retry_limit_of(placement["requested"] if placement["named"] else None, placement["version"])
     return is_given_up(placement["times"], limit, back=back, level=placement["level"], beyond=profile.dlq_beyond)
@@ -343,8 +350,8 @@ def commit_destinations(record: AnsweredRecord | None) -> list[tuple[str, int, i
     return [waited if record.topic in (SCHEDULE, WHEEL_TIMER_TOPIC) else meant]
 
 
-def answered_records(exchange: Exchange, profile: Profile) -> Iterable[tuple[int, AnsweredRecord]]:
-    """Yield the records that the answer to a send names, each with its position in the log."""
+def answered_records(exchange: Exchange, profile: Profile, *, locked: bool | None) -> Iterable[tuple[int, AnsweredRecord]]:
+    """Yield the records that the answer to a send names, each with its position in the log. `locked` as in `placement_of`."""
     places = str(exchange.response_fields.get("msgId") or "").split(",")
     if exchange.op not in SENDS or len(places[0]) != 32:
         return
@@ -360,7 +367,7 @@ def answered_records(exchange: Exchange, profile: Profile) -> Iterable[tuple[int
     batched = exchange.batched()
     longer, name = bool(exchange.number("sysFlag") & HOSTS_IPV6), len(exchange.topic.encode("utf-8", "replace"))
     garbled = is_read_as_another(name, longer=longer, by_flag=profile.hosts_by_flag)
-    (topic, _), sure = destination_of(exchange, placement_of(exchange, profile, ""), profile, sure=False)
+    (topic, _), sure = destination_of(exchange, placement_of(exchange, profile, "", locked=locked), profile, sure=False)
     for k, place in enumerate(places):
         size, written_in_batch = batched[k] if k < len(batched) else (None, None)
         level = requested_level(exchange) if written_in_batch is None else _level_in_batch(written_in_batch, exchange, profile)

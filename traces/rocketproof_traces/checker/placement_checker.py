@@ -12,7 +12,7 @@ may come there at any time (`ForeignRecords`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -36,6 +36,7 @@ from .administration import GroupUpdate, OffsetCommit, RefusedRequest, TopicDele
 from .background import ForeignRecords, InitialGroupOffset
 from .group_offsets import are_readable, belongs_to_topic, forgets, named, numbers, offset_key
 from .left_out import BUSY, LONG_RETRIES, is_busy, is_refused_late, is_rejected, reason
+from .locks import GROUP_LOCKS, GroupLocks
 from .partition_checker import ClaimedOffsets, PartitionChecker, last_of
 from .placement import (
     GROUP_CHANGES,
@@ -114,6 +115,8 @@ class PlacementChecker(PartitionChecker):
             return "groups whose own topics may have names that are too long"
         if exchange.op in PROGRESS:
             return self._offset_reason(exchange)
+        if exchange.op in GROUP_LOCKS:
+            return f"requests of the kind {exchange.op}"
         return "" if exchange.op in (*GROUP_CHANGES, "send_back") else reason(exchange, self.profile)
 
     def _length(self, name: str) -> int:
@@ -154,6 +157,11 @@ class PlacementChecker(PartitionChecker):
             elif known is not None and exchange.op in (*SENDS, "send_back") and subject_of(exchange) not in known:
                 requests.add(exchange.seq)
         return requests
+
+    @cached_property
+    def _locks(self) -> GroupLocks:
+        """The queue locks of the groups of the partition's retry topics."""
+        return GroupLocks.of(self.part.exchanges)
 
     @cached_property
     def _changed_groups(self) -> set[str | None]:
@@ -232,8 +240,11 @@ class PlacementChecker(PartitionChecker):
     @cached_property
     def _records(self) -> dict[int, tuple[int, AnsweredRecord]]:
         """The records that answers name, by their positions in the log, each with the event of the answer."""
-        answered = ((exchange.end or 0, found) for exchange in self._stored_sends() for found in answered_records(exchange, self.profile))
+        answered = ((exchange.end or 0, found) for exchange in self._stored_sends() for found in self._answered_records(exchange))
         return {place: (seq, record) for seq, (place, record) in answered}
+
+    def _answered_records(self, exchange: Exchange) -> Iterable[tuple[int, AnsweredRecord]]:
+        return answered_records(exchange, self.profile, locked=self._locks.held(exchange))
 
     def _stored_sends(self) -> Iterator[Exchange]:
         return (exchange for exchange in self.part.exchanges if exchange.op in SENDS)
@@ -252,6 +263,8 @@ class PlacementChecker(PartitionChecker):
                 return None
             code = exchange.code if known else None
             return self._offset_commit(exchange, code) if exchange.op == "commit" else self._offset_query(exchange) if known else None
+        if exchange.op in GROUP_LOCKS:
+            return None
         if exchange.op in GROUP_CHANGES:
             return self._group_update(exchange, exchange.code if known else None)
         if exchange.op == "end_transaction":
@@ -269,7 +282,11 @@ class PlacementChecker(PartitionChecker):
     def _start_states(self, exchange: Exchange, why: str, topic: int, default: int, numbers: int, queue: int) -> list[Local]:
         unsure = exchange.seq in self._unknown_limits
         placements = possible_placements(
-            exchange, self.profile, self.cluster, sure=not unsure and exchange.topic not in self._changed_groups
+            exchange,
+            self.profile,
+            self.cluster,
+            sure=not unsure and exchange.topic not in self._changed_groups,
+            locked=self._locks.held(exchange),
         )
         if unsure and placements[0].get("step") == "retry":
             placements = [placement | limit for placement in placements for limit in EXTREME_LIMITS]
@@ -353,7 +370,7 @@ class PlacementChecker(PartitionChecker):
 
     def _delivered(self, exchange: Exchange, halves: list[tuple[int, tuple[str, int]]]) -> list[tuple[str, int]]:
         """Return where a waiting message may be stored. Half messages are added to `halves`."""
-        placement, queue = placement_of(exchange, self.profile, self.cluster), exchange.answered("queueId")
+        placement, queue = self._placement(exchange), exchange.answered("queueId")
         place = exchange.topic, exchange.number("queueId") if queue is None else queue
         if placement["half"]:
             if placement["level"] <= 0:  # otherwise the original topic is lost
@@ -439,9 +456,11 @@ class PlacementChecker(PartitionChecker):
 
     def _place(self, exchange: Exchange) -> tuple[tuple[str, int], bool]:
         """Return where the record of an answered send is stored, and whether that is certain."""
-        return destination_of(
-            exchange, placement_of(exchange, self.profile, self.cluster), self.profile, sure=exchange.topic not in self._changed_groups
-        )
+        return destination_of(exchange, self._placement(exchange), self.profile, sure=exchange.topic not in self._changed_groups)
+
+    def _placement(self, exchange: Exchange) -> Values:
+        """Return the facts that decide where a send's record is stored."""
+        return placement_of(exchange, self.profile, self.cluster, locked=self._locks.held(exchange))
 
     def _starts_empty(self, topic: str) -> bool:
         return self.part.new or topic not in self.initial or topic in SHARED_TOPICS  # records of others are added separately

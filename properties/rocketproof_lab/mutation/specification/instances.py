@@ -79,6 +79,7 @@ _GIVEN: Final[dict[tuple[str, str], tuple[dict[str, Any], ...]]] = {
         {**_STRANGERS, "limit": 0},
         {**_STRANGERS, "limit": 1, "names_topic": False},
         {**_STRANGERS, "flushes": False, "version": 120},
+        {"locked": True, "way": "either"},
     ),
 }
 """Constants, by scope and profile, of instances that no case uses. There, behaviour of other settings or later releases is compared with

@@ -91,8 +91,10 @@ class SendbacksDriver(ModelDriver):
     ) = _do_back_retry
 
     def _do_send_retry(self, q: int = 0) -> None:
-        """The consumer sends its message to the retry topic, as the Java client does."""
+        """The consumer sends its message to the retry topic, as the Java client does. A lock of its group is renewed before."""
         c, record = self.constants, self._record()
+        if c["locked"]:
+            self.broker.call(plain("lock", group=GROUP))
         properties = {
             RETRY_TOPIC: self._properties(record).get(RETRY_TOPIC, record.topic),
             ORIGIN_MESSAGE_ID: self.origin,

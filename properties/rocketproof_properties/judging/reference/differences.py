@@ -1,9 +1,10 @@
 """Compare a target with the reference implementation over all possible orders and moments of a program.
 
 One-way requests may be served later than the requests after them, and delayed messages may have been delivered before the queues were read.
-If one such order and moment explains everything, there is no difference. A name server may notice a closed connection late. With
-`unregisters_later` it may also remove an unregistered broker late. A difference that this explains is by chance. It is a finding only if it
-recurs in every repetition of the program. If administrative requests overlap, all of this is tried for each of their orders.
+If one such order and moment explains everything, there is no difference. A name server may notice a closed connection late: after further
+requests, or after its broker has registered again. With `unregisters_later` it may also remove an unregistered broker late. A difference
+that this explains is by chance. It is a finding only if it recurs in every repetition of the program. If administrative requests overlap,
+all of this is tried for each of their orders.
 """
 
 from __future__ import annotations
@@ -26,8 +27,7 @@ from .orders import (
     at_once,
     by_sending_time,
     first_overlap,
-    late_closes,
-    late_unregistrations,
+    late_removals,
     newer_backups,
     orders,
     others_deletions,
@@ -86,11 +86,8 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
     remaining = decisive(itertools.chain([in_recorded_order], alternatives), outcome=_outcome, progress=lambda _: 0)
     if remaining == []:
         return []
-    late_orders = [*itertools.product(late_closes(history), (False, True))]
-    if profile.unregisters_later:
-        late_orders += [(items, False) for items in late_unregistrations(history)]
-    late = ((swapped(items, swaps), last) for (items, last), swaps in itertools.product(late_orders, overlapping))
-    if any(not list(compared(items, last=last)) for items, last in late):
+    late_orders = itertools.product(late_removals(history, after_responses=profile.unregisters_later), (False, True), overlapping)
+    if any(not list(compared(swapped(items, swaps), last=last)) for items, last, swaps in late_orders):
         return [replace(each, by_chance=True) for each in differing if each.seq >= 0]
     if remaining:
         return remaining

@@ -35,9 +35,11 @@ _CREATING: Final = frozenset({"update_topic", *SENDS, "send_back"})
 _MOST_AT_ONCE: Final = 4
 _MOST_ORDERS: Final = 24
 _MOST_LATER: Final = 8
-"""Requests to a name server that are tried as served before an unregistration or a closed connection has its effect, the next ones."""
-_MOST_LATE_ORDERS: Final = 100
-"""Orders of late unregistrations, or of closed connections, that are tried: all orders of up to two."""
+"""Requests to a name server that are tried as served before it removes a broker, the next ones."""
+_MOST_REMOVALS: Final = 3
+"""Brokers that are tried as removed late, the first ones."""
+_MOST_REMOVAL_ORDERS: Final = 100
+"""Orders of late removals that are tried, those with few and short delays."""
 _MOST_DELETIONS: Final = 8
 """Moments of another program's deletion that are tried, the last ones while a topic is in no table."""
 
@@ -170,47 +172,57 @@ def others_deletions(history: ParsedHistory, order: Sequence[Item]) -> Iterator[
         yield [*order[:at], Cleaned(millis), *order[at:]]
 
 
-def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
-    """Yield orders in which a name server notices closed connections only after requests that followed.
+def late_removals(history: ParsedHistory, *, after_responses: bool) -> Iterator[Sequence[Item]]:
+    """Yield orders in which a name server removes brokers only after requests that followed the end of their connections.
 
-    If its broker has registered over a new connection before that, it then removes the broker, or keeps it because of the new connection.
+    If a broker has registered over a new connection before that, it is then removed, or stays because of the new connection.
+    `after_responses`: brokers are also removed after requests that followed the response to their unregistration.
     """
-    possible = list[tuple[Item, Sequence[Item | None]]]()
-    for at, item in enumerate(history.items):
-        if isinstance(item, Event) and item.op == "disconnect":
-            registration = _next_registration(history, at)
-            followers = [each for each in _followers(history, item) if registration is None or each.seq < registration.seq]
-            possible.append((item, [item, *followers] if registration is None else [item, *followers, registration, None]))
-    yield from _later(history, possible)
-
-
-def late_unregistrations(history: ParsedHistory) -> Iterator[Sequence[Item]]:
-    """Yield orders in which a name server removes brokers only after requests that followed the response to their unregistration."""
-    left = [item for item in history.exchanges if _has_code(item, codes.UNREGISTER_BROKER) and item.code == codes.SUCCESS]
-    yield from _later(history, [(item, [item, *_followers(history, item)]) for item in left])
-
-
-def _followers(history: ParsedHistory, item: Exchange | Event) -> list[Exchange]:
-    """Return the next requests to a name server after the item."""
-    return [each for each in history.exchanges if each.broker == NAME_SERVER and each.seq > item.seq][:_MOST_LATER]
-
-
-def _later(history: ParsedHistory, possible: Sequence[tuple[Item, Sequence[Item | None]]]) -> Iterator[Sequence[Item]]:
-    """Yield orders in which each of these items comes directly after another item, stays (itself), or never comes (None)."""
-    for chosen in itertools.islice(itertools.product(*(places for _, places in possible)), 1, _MOST_LATE_ORDERS):
-        items = list[Item](history.items)
-        for (item, _), after in zip(possible, chosen, strict=True):
-            if after is not item:
-                items.remove(item)
-                if after is not None:
-                    items.insert(items.index(after) + 1, item)
+    left = [at for at, item in enumerate(history.items) if _is_closed(item) or (after_responses and _has_left(item))]
+    moments = [(at, [at, *_moments_after(history, at)]) for at in left[:_MOST_REMOVALS]]
+    orders = sorted(itertools.product(*(range(len(places)) for _, places in moments)), key=lambda order: (_late(order), sum(order)))
+    for delays in itertools.islice(orders, 1, _MOST_REMOVAL_ORDERS):
+        delayed = [(at, places[delay]) for (at, places), delay in zip(moments, delays, strict=True) if delay]
+        items = list[Item]()
+        for place, item in enumerate(history.items):
+            items += [] if place in (at for at, _ in delayed) else [item]
+            items += [history.items[at] for at, after in delayed if after == place]
         yield items
+
+
+def _moments_after(history: ParsedHistory, at: int) -> list[int | None]:
+    """Return the places of the next requests to a name server, until the broker has registered over a new connection. None: never."""
+    later = [place for place, item in enumerate(history.items) if place > at and _asks_name_server(item)]
+    registration = _next_registration(history, at)
+    if registration is None:
+        return [*later[:_MOST_LATER]]
+    registered = history.items.index(registration)
+    return [*[place for place in later if place < registered][:_MOST_LATER], registered, None]
+
+
+def _late(delays: Sequence[int]) -> int:
+    """Return how many of the delays are not 0."""
+    return sum(delay > 0 for delay in delays)
+
+
+def _asks_name_server(item: Item) -> bool:
+    return isinstance(item, Exchange) and item.broker == NAME_SERVER
+
+
+def _has_left(item: Item) -> bool:
+    """Whether a broker has unregistered."""
+    return isinstance(item, Exchange) and _has_code(item, codes.UNREGISTER_BROKER) and item.code == codes.SUCCESS
+
+
+def _is_closed(item: Item) -> bool:
+    """Whether a broker has closed its connection."""
+    return isinstance(item, Event) and item.op == "disconnect"
 
 
 def _next_registration(history: ParsedHistory, at: int) -> Exchange | None:
     """Return the first registration over the broker's next connection after the connection that this item closes."""
     closed = history.items[at]
-    if not isinstance(closed, Event) or closed.op != "disconnect":
+    if not isinstance(closed, Event) or not _is_closed(closed):
         return None
     line, later = closed.value["address"], history.items[at + 1 :]
     registers = (item for item in later if isinstance(item, Exchange) and _has_code(item, codes.REGISTER_BROKER))

@@ -74,6 +74,7 @@ _RETURNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "no topic named": {"names_topic": False},
     "prepared": {"prepared": True},
     "unit mode": {"unit_mode": True, "way": "either"},
+    "queue lock": {"locked": True, "way": "either"},
     "retry topic not writable": {"existing": 1, "existing_perm": 4, "way": "either"},
     "retry topic not readable": {"existing": 1, "existing_perm": 2},
     "retry topic with two queues": {"existing": 2, "way": "either"},
@@ -125,6 +126,8 @@ def _returned(part: Sendbacks, instance: Instance, name: str) -> OutsideModel:
     prelude: list[Step] = []
     if c["group_known"]:
         prelude.append(group(c["group_queues"]))
+    if c["locked"]:
+        prelude.append(("lock", {"group": GROUP}))
     if c["existing"]:
         prelude.append(("topic", {"topic": RETRY, "read": c["existing"], "write": c["existing"], "perm": c["existing_perm"]}))
     prelude.append(("send", {"topic": SUBJECT} | ({"sys_flag": PREPARED} if c["prepared"] else {})))

@@ -281,6 +281,25 @@ def test_invalid_response_is_named_and_rest_is_judged(code: object, tmp_path: Pa
     assert judged.explained == judge_history(header, events, PROFILE).explained - 2  # this one and the next
 
 
+@pytest.mark.parametrize(
+    ("fields", "size", "explained"),
+    [({"sysFlag": "128"}, 1, True), ({"properties": "INNER_NUM\x012\x02"}, 1, True), ({}, 0, False)],
+)
+def test_send_rejected_for_a_flag_a_property_or_its_body_is_judged_as_alone(
+    fields: dict[str, str], size: int, explained: bool, tmp_path: Path
+) -> None:
+    """Such sends are found by their text, since decoding all of them would take too long. 5.3.3 answers one without a body otherwise."""
+    header, events = history(1, 2)
+    value = {"to": "broker-a", "fields": {**FIELDS, "topic": "T0", "queueId": "0", **fields}, "bodySize": size}
+    end = len(events)
+    events += [Event(end, "invoke", "client 0", "send", value, end), Event(end + 1, "ok", "client 0", "send", {"code": 13}, end + 1)]
+    expected = judge_history(header, events, "P533")
+    judged = judge(tmp_path, write(tmp_path / "one.ndjson", header, events), profile="P533")
+    assert (judged.explained, judged.parts) == (expected.explained, {str(expected.verdict): 1})
+    assert [row["seq"] for row in judged.findings] == [finding.seq for finding in expected.findings]
+    assert (not expected.findings) is explained
+
+
 UNTOLD: dict[str, object] = {
     "offset in words": {"queueId": "0", "queueOffset": "zwölf"},
     "half an offset": {"queueId": "0", "queueOffset": 1.5},

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ import pyarrow as pa
 
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_protocol.properties import DELAY, TRAN_MSG
+from rocketproof_protocol.properties import DELAY, INNER_NUM, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE, TEMPLATES
 
 from ..audit.own import NONE, OwnRules
@@ -35,8 +36,10 @@ from .cache import BATCH, Piece, PieceCache
 from .ownrules import ExchangeRules
 from .tables import CALLS, object_of
 
-TIMER = "TIMER_"
-"""The prefix of the properties for a delivery time."""
+_ELSEWHERE = re.compile("|".join((DELAY, TRAN_MSG, "TIMER_", INNER_NUM)))
+"""The names of properties with which a message is stored elsewhere, or is rejected."""
+_PLAIN = re.compile(r'"sysFlag": ?"0"')
+_BODILESS = re.compile(r'"bodySize": ?0[,}]')
 HISTORY = -1
 """The partition number of the history itself."""
 KEPT = 200_000
@@ -169,11 +172,10 @@ class _Partition:
     def _about(self, call: CallEvents[CachedEvent]) -> tuple[str | None, Sequence[str] | None]:
         """Return the topic that a request is about, and other topics that may store its record."""
         begun, answer = call.begun, call.answer
-        waits = begun.op in SENDS and any(name in begun.value for name in (DELAY, TRAN_MSG, TIMER))
-        waits = waits or (begun.op == "send" and str(begun.topic).startswith(RETRY_PREFIX))
+        elsewhere = begun.op in SENDS and (_is_odd(begun.value) or str(begun.topic).startswith(RETRY_PREFIX))
         if begun.op in PROGRESS and begun.topic is not None and not self.survey.recorded:
             return begun.topic, []
-        if self.survey.recorded or not (waits or begun.op in PLACEMENT_OPS):
+        if self.survey.recorded or not (elsewhere or begun.op in PLACEMENT_OPS):
             return begun.topic, None
         try:
             answered = (None, None) if answer is None else (answer.seq, answer.value)
@@ -264,6 +266,14 @@ class _Partition:
         if self.task.late is None or self.after is None:
             return False
         return max(piece.newest for piece in self.task.pieces) - self.after >= self.task.late * 1e9
+
+
+def _is_odd(send: str) -> bool:
+    """Return whether a send, as JSON, may be stored elsewhere or rejected for its flags, its properties or an absent body.
+
+    Most sends are not. They are not decoded here, which would take most of the time.
+    """
+    return _PLAIN.search(send) is None or _ELSEWHERE.search(send) is not None or _BODILESS.search(send) is not None
 
 
 def _committed(value: str) -> bool:

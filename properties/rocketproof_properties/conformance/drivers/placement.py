@@ -34,7 +34,7 @@ from .scopecluster import OutstandingSend
 from .sending import SendingDriver
 
 _KIND_OF = {flag: kind for kind, flag in KINDS.items()}
-_FLAGS = ("back", "half", "timed", "named", "found", "fitting", "elsewhere")
+_FLAGS = ("back", "half", "timed", "named", "locked", "found", "fitting", "elsewhere")
 _WITHOUT = {"step": "put", "flaw": "none", "lane": -1, **dict.fromkeys(_FLAGS, False)}
 """The placement variables without a request, as far as they are not 0."""
 

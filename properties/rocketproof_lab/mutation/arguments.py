@@ -12,6 +12,11 @@ from typing import Final
 
 UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no producer of ours runs when a broker is validated": ("producer/",),
+    "under P494 only clients read and compare routes": ("route:decode_", "route:TopicRouteData."),
+    "the name server of P494 does not serve the registration of topics by administrators": (
+        *("nameserver:_register_topic", "routeinfo:RouteInfoManager.register_topic"),
+    ),
+    "no request calls it": ("broker/topics:TopicConfigManager.set_flag",),
     "no slave runs beside the broker while programs do": (
         *(
             "broker/slave:",

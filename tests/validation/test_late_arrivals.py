@@ -62,8 +62,17 @@ def test_other_programs_deletion_removes_the_queue_of_a_late_message(
     assert judge_file(path, PROFILE, ("reference",)).findings, "no deletion explains it"
 
 
+def slow(*sent: tuple[int, str, dict[str, str]]) -> Any:
+    """Return a history of these requests whose queues were read after 2.2 s, and whose other queries took until 9.2 s."""
+    exchanges = [SimpleNamespace(sent_millis=millis, op=op, properties=properties) for millis, op, properties in sent]
+    return SimpleNamespace(millis=9175, exchanges=exchanges, reports=[SimpleNamespace(op="queues", time=2_191_000_000)])
+
+
 def test_moments_are_close_until_the_queues_are_read() -> None:
     """A busy machine answered the queries after a program in 7 s; one of two delayed messages was there when the queues were read."""
-    queues = SimpleNamespace(op="queues", time=2_191_000_000)
-    history: Any = SimpleNamespace(millis=9175, exchanges=[SimpleNamespace(sent_millis=1319)], reports=[queues])
-    assert [each for each in differences._moments(history) if 1670 < each < 2319]
+    assert [each for each in differences._moments(slow((1319, "pull", {}))) if 1670 < each < 2319]
+
+
+def test_one_of_two_messages_that_are_due_soon_after_each_other_may_have_arrived() -> None:
+    moments = differences._moments(slow((900, "send_back", {}), (1000, "send", {"DELAY": "1"}), (1700, "send", {})))
+    assert {2000, 2100} <= {*moments}  # 1 s after the first and after the second, and the step of the delay service

@@ -14,8 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from rocketproof_impl.store.delay import LEVELS
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT
+from rocketproof_protocol.properties import DELAY
 from rocketproof_traces.common.outcomes import JudgingOutcome, decisive
 from rocketproof_traces.history.exchange import Exchange
 
@@ -38,6 +40,7 @@ from .readback import NEXT_OFFSET
 
 _SHORTEST_DELAY: Final = 900
 _MOST_MOMENTS: Final = 6
+_MOST_DUE: Final = 12
 
 
 def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
@@ -165,7 +168,15 @@ def _moments(history: ParsedHistory) -> list[int]:
         return []
     first = max((exchange.sent_millis for exchange in history.exchanges), default=0)
     read = max((event.time or 0 for event in history.reports if event.op == "queues"), default=0) // 1_000_000
-    return [*_spread(first, read), *_spread(first, history.millis), history.millis]
+    return [*_spread(first, read), *_spread(first, history.millis), *_due(history, first), history.millis]
+
+
+def _due(history: ParsedHistory, first: int) -> list[int]:
+    """Return the moments (ms) from `first` on when single delayed messages have just arrived: of two that are due soon after each other,
+    one may be in its queue."""
+    begun = [exchange.sent_millis for exchange in history.exchanges if exchange.op == "send_back" or DELAY in exchange.properties]
+    due = {sent + level + DELAY_STEP for sent in begun for level in LEVELS}
+    return sorted(moment for moment in due if first <= moment <= history.millis)[:_MOST_DUE]
 
 
 def _spread(first: int, last: int) -> range:

@@ -130,7 +130,7 @@ def _register(server: NameServer, channel: Channel, request: Command, response: 
         _field(request, "haServerAddr"),
         table,
         version or DataVersion(0),
-        filter_servers=body.get("filterServerList"),
+        filter_servers=body.get("filterServerList", []),
         channel=channel,
         acting_master=None if (acting := (request.ext_fields or {}).get("enableActingMaster")) is None else parse_boolean(acting),
     )

@@ -123,6 +123,20 @@ def test_registration_with_another_checksum_is_rejected(profile: str, checksum: 
 
 
 @behaviour("NS-02")
+def test_registration_without_a_body_has_no_filter_servers(server: NameServer) -> None:
+    """Recorded with 4.2.0 to 5.5.0: they are no longer in the route, and the topics stay."""
+    table = {"topicConfigSerializeWrapper": table_to_data({"T": T}, DataVersion(1)), "filterServerList": ["10.0.0.9:9"]}
+    fields = {"clusterName": "c", "brokerAddr": A, "brokerName": "broker-a", "brokerId": "0", "haServerAddr": A}
+    found = []
+    for body in (table, None):
+        ask(server, codes.REGISTER_BROKER, body, **fields)
+        route = server.route("T")
+        assert route is not None
+        found.append(route.filter_server_table)
+    assert found == [{A: ["10.0.0.9:9"]}, {}]
+
+
+@behaviour("NS-02")
 def test_compressed_registration_equals_the_plain_registration(server: NameServer) -> None:
     """The compressed form has no flags and no order of a topic."""
     body = {"topicConfigSerializeWrapper": table_to_data({"T": T}, DataVersion(5, 2)), "filterServerList": ["10.0.0.9:9"]}

@@ -6,7 +6,7 @@ A builder's keywords are the step's arguments with their defaults, as in `reques
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rocketproof_impl.registered import compressed
 from rocketproof_impl.route import QueueData, queue_to_data
@@ -58,6 +58,7 @@ def register(
     cluster: str = "cluster",
     sys_flag: int = 0,
     lacking: str = "",
+    filters: Sequence[str] = (),
     checked: bool = False,
     empty: bool = False,
     anew: bool = False,
@@ -65,6 +66,7 @@ def register(
     """A broker that does not exist registers on a connection of its own.
 
     - `packed`: in the compressed form of releases before 5.0.
+    - `filters`: the addresses of its filter servers.
     - `checked`: with the checksum of the body. `empty`: without a body.
     - `sys_flag`: of all topics. `lacking`: a field that their entries do not have; packed ones have all.
     - `anew`: over a new connection, before it closes the earlier one.
@@ -87,7 +89,7 @@ def register(
         table = {topic: {field: value for field, value in config.items() if field != lacking} for topic, config in table.items()}
     body = {
         "topicConfigSerializeWrapper": {"topicConfigTable": table, "dataVersion": {"timestamp": BORN, "counter": version}},
-        "filterServerList": [],
+        "filterServerList": [*filters],
     }
     data = b"" if empty else compressed(body) if packed else json.dumps(body).encode()
     form = {"haServerAddr": own, "compressed": "true" if packed else "false", "bodyCrc32": str(body_crc(data) if checked else 0)}

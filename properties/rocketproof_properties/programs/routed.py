@@ -9,7 +9,7 @@ from .phrase import Phrase, phrase, step
 from .phrases import TOPIC_A, sent
 from .values import VALUES, one_of
 
-_REGISTERED: Final = "address broker_id topics version sys_flag lacking checked empty altered"
+_REGISTERED: Final = "address broker_id topics version sys_flag lacking filters checked empty altered"
 """Later name servers reject a broker's first registration if it has a single topic."""
 _REGISTER: Final = step("register", _REGISTERED)
 _ROUTE: Final = step("route", topic="A")
@@ -66,7 +66,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "a value that a name server keeps", step("put_value", "key value"),
-        step("put_value", "key", key="k2", value="w"), step("values", "space"), lasting=True,
+        step("put_value", "key", key="k2", value="w"), step("values"), step("values", "space"), lasting=True,
     ),
 )  # fmt: skip
 ROUTED: Final = tuple(replace(each, server=True) for each in _PHRASES)

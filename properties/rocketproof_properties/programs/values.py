@@ -300,6 +300,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "cluster": ("cluster", "other"),
         "sys_flag": (0, 1, 2, 3),
         "lacking": ("", "perm", "readQueueNums", "writeQueueNums", "topicSysFlag", "topicFilterType", "order"),
+        "filters": ((), ("10.0.0.9:1",), ("10.0.0.9:1", "10.0.0.8:1")),
         "checked": _BOOLEANS,
         "empty": _BOOLEANS,
         "altered": (

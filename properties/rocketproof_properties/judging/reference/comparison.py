@@ -279,11 +279,15 @@ _QUEUE = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "topicSynFl
 
 
 def route(data: bytes | None, mine: Callable[[str], bool]) -> Any:
-    """Return the part of a route that two name servers must share: queues, and the addresses of brokers whose names are `mine`."""
+    """Return the part of a route that two name servers must share: queues, and the addresses and filter servers of brokers whose names are
+    `mine`."""
     try:
         parsed = fastjson.loads(data or b"{}")
         queues = [sorted((key, row[key]) for key in _QUEUE if row.get(key) is not None) for row in parsed.get("queueDatas", [])]
-        return {"queueDatas": sorted(queues), "brokerDatas": _brokers(parsed.get("brokerDatas", []), mine)}
+        rows = parsed.get("brokerDatas", [])
+        addresses = {str(address) for row in rows if mine(str(row["brokerName"])) for address in row["brokerAddrs"].values()}
+        filters = {name: servers for name, servers in (parsed.get("filterServerTable") or {}).items() if servers and name in addresses}
+        return {"queueDatas": sorted(queues), "brokerDatas": _brokers(rows, mine), "filterServerTable": filters}
     except (ValueError, AttributeError, TypeError, KeyError):
         return _NO_JSON
 

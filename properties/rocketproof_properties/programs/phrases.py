@@ -152,6 +152,11 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         "send", "nums queue default times unit version most", topic=one_of("%RETRY%g", "%RETRY%h"),
     )),
     phrase("a template", step("topic", _TOPIC, topic="T", perm=one_of(7, 5, 3)), sent("nums queue unit", default="T")),
+    phrase(
+        "a template whose other fields differ", step(
+            "topic", topic="T", perm=7, filter_type=one_of("MULTI_TAG", "SINGLE_TAG"), sys_flag=one_of(1, 0, 2), order=one_of(True, False),
+        ), sent("queue", default="T"), changes=(0, 1, 2), often=6,
+    ),
     phrase("a template without creation", step("topic", _TOPIC, topic="T", perm=7), sent("nums queue", default="T"), needs=NO_TOPICS),
     phrase(
         "a template with unequal counts", step("topic", topic="T", perm=7, read=one_of(4, 16, 2), write=one_of(16, 8, 4)),

@@ -16,6 +16,11 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "the name server of P494 does not serve the registration of topics by administrators": (
         *("nameserver:_register_topic", "routeinfo:RouteInfoManager.register_topic"),
     ),
+    "a field of a route that is null means the same as an absent one": (
+        *(f"route:encode_route {kind} route.order_topic_conf is not None" for kind in ("boundary", "fixed", "negated")),
+    ),
+    "no client connects from port 65,535": ("store/record:decode boundary 0 <= born_host",),
+    "no program stores as much in a name server as this implementation allows": ("kvconfig:KvConfig.put arithmetic len(value)",),
     "no request calls it": ("broker/topics:TopicConfigManager.set_flag",),
     "no slave runs beside the broker while programs do": (
         *(
@@ -100,6 +105,7 @@ EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
         "broker/sendback:answer_put swapped",
         "broker/sendback:answer_put constant 'putMessageResult is null'",
     ),
+    "under P494 a registrant is its address, in whatever cluster": ("routeinfo:RouteInfoManager.remove lost {None",),
     "a name server forgets the queues of a broker with its last address": ("routeinfo:RouteInfoManager.route fixed not brokers → False",),
     "an answer is made as one, and its flag says so from then": ("broker/answering:do_response dropped response.flag |= RESPONSE",),
     "the names of a request's fields are short or not": ("remoting/headers:parse_request_header part short and (not",),

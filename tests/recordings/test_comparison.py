@@ -58,10 +58,14 @@ def test_offset_in_property_is_normalized_only_for_offset_properties() -> None:
     ]
 
 
-def test_routes_share_queues_and_addresses_of_named_brokers() -> None:
-    body = b'{"brokerDatas":[{"brokerAddrs":{0:"h:1"},"brokerName":"mine","cluster":"c"}],"queueDatas":[{"brokerName":"x","perm":6}]}'
-    assert comparison.route(body, str.isupper) == {"brokerDatas": [], "queueDatas": [[("perm", 6)]]}
-    assert comparison.route(body, str.islower)["brokerDatas"] == [["mine", "c", "", [("0", "h:1")]]]
+def test_routes_share_queues_addresses_and_filter_servers_of_named_brokers() -> None:
+    body = (
+        b'{"brokerDatas":[{"brokerAddrs":{0:"h:1"},"brokerName":"mine","cluster":"c"}],"queueDatas":[{"brokerName":"x","perm":6}],'
+        b'"filterServerTable":{"h:1":["f:1"],"h:2":["f:2"]}}'
+    )
+    assert comparison.route(body, str.isupper) == {"brokerDatas": [], "queueDatas": [[("perm", 6)]], "filterServerTable": {}}
+    shared = comparison.route(body, str.islower)
+    assert (shared["brokerDatas"], shared["filterServerTable"]) == ([["mine", "c", "", [("0", "h:1")]]], {"h:1": ["f:1"]})
     assert comparison.route(b"nothing", str.islower) == "no JSON"
 
 

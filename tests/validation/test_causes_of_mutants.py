@@ -56,9 +56,7 @@ def separated(pair: tuple[str, str], folder: Path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "pair", [("M-03", "M-28"), ("M-04", "M-28"), ("M-08", "M-92a"), ("M-51", "M-93a"), ("M-01", "M-19")], ids="+".join
-)
+@pytest.mark.parametrize("pair", [("M-03", "M-28"), ("M-04", "M-28"), ("M-08", "M-92a"), ("M-51", "M-93a"), ("M-01", "M-19")], ids="+".join)
 def test_two_mutants_have_different_causes(pair: tuple[str, str], tmp_path: Path) -> None:
     assert separated(pair, tmp_path) == ""
 

@@ -105,7 +105,9 @@ EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
         "broker/sendback:answer_put swapped",
         "broker/sendback:answer_put constant 'putMessageResult is null'",
     ),
-    "under P494 a registrant is its address, in whatever cluster": ("routeinfo:RouteInfoManager.remove lost {None",),
+    "under P494 a registrant is its address, in whatever cluster": (
+        *("routeinfo:RouteInfoManager.remove lost {None", "routeinfo:RouteInfoManager.route attribute broker.cluster"),
+    ),
     "a name server forgets the queues of a broker with its last address": ("routeinfo:RouteInfoManager.route fixed not brokers → False",),
     "an answer is made as one, and its flag says so from then": ("broker/answering:do_response dropped response.flag |= RESPONSE",),
     "the names of a request's fields are short or not": ("remoting/headers:parse_request_header part short and (not",),

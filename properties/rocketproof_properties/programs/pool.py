@@ -29,6 +29,8 @@ from .vocabulary import STEPS, Step, is_request, request_of
 
 T = TypeVar("T")
 MOST_PHRASES: Final = 4
+_MORE: Final = 2
+"""How much more often the most arguments of a step differ from their defaults, as long as it has values that were never drawn."""
 PHRASES: Final[tuple[Phrase, ...]] = (*OF_BROKERS, *ROUTED)
 """All phrases except those at boundaries, which `phrases` derives from the table of boundaries."""
 
@@ -138,15 +140,16 @@ def _features(phrase: Phrase, previous: str) -> tuple[Hashable, ...]:
 def _values(seen: DrawCounts, phrase: Phrase, number: int, values: Values) -> dict[str, Any]:
     """Draw a value for each argument; as many differ from the default as `phrase.changes` allows.
 
-    Values that no step of this kind has had come first, and as long as there are any, as many as allowed: even a short run has most values
-    somewhere. An argument whose value is None is left out unless the step has another default for it.
+    Values that no step of this kind has had come first, and as long as there are any, more arguments differ: even a short run has most
+    values somewhere. An argument whose value is None is left out unless the step has another default for it.
     """
     kind, place = phrase.steps[number][0], (phrase.name, number)
     defaults = STEPS[kind].arguments
     drawn = {name: choices[0] for name, choices in values.items()}
     fresh = {name: [at for at in range(1, len(choices)) if (kind, name, repr(choices[at])) not in seen] for name, choices in values.items()}
     open_ = [name for name, choices in values.items() if len(choices) > 1]
-    wanted = max(phrase.changes) if any(fresh[name] for name in open_) else seen.chance.choice(phrase.changes)
+    most = [max(phrase.changes)] * (_MORE * any(fresh[name] for name in open_))
+    wanted = seen.chance.choice((*phrase.changes, *most))
     for _ in range(min(len(open_), wanted)):
         name = seen.rarest(
             [name for name in open_ if fresh[name]] or open_, lambda name: [(*place, name)], lambda name: len(values[name]) - 1

@@ -46,8 +46,11 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "write permission in a name server", step("register", _REGISTERED, topics=one_of(*_PERMITTED)),
-        step("permit_writes", "name"), *_ROUTES, step("permit_writes", "name", permitted=one_of(True, False)), *_ROUTES, lasting=True,
-        changes=(0, 0, 1, 2), often=8,
+        step("permit_writes", "permitted name"), *_ROUTES, lasting=True, changes=(0, 1, 2), often=5,
+    ),
+    phrase(
+        "write permission that is taken and restored", step("register", "topics", topics=one_of(*_PERMITTED)),
+        step("permit_writes"), *_ROUTES, step("permit_writes", permitted=True), *_ROUTES, lasting=True, often=5,
     ),
     phrase(
         "a topic that a name server forgets", step("register", "cluster", topics={"R": (4, 4, 6), "S": (4, 4, 6)}),

@@ -181,7 +181,7 @@ def test_user_test_on_target_does_not_pass_undecided(monkeypatch: pytest.MonkeyP
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bounded") / "report"
-    options = ("--programs", "3", "--shrink", "0", "--states", "3", "--no-witnesses", "--no-remember")
+    options = ("--programs", "8", "--shrink", "0", "--states", "3", "--no-witnesses", "--no-remember")
     assert command(["validate", "--target", "inprocess", *options, "--report", str(folder)]) == STOPPED
     return folder
 

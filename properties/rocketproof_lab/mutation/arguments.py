@@ -20,7 +20,7 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         *(f"route:encode_route {kind} route.order_topic_conf is not None" for kind in ("boundary", "fixed", "negated")),
     ),
     "no client connects from port 65,535": ("store/record:decode boundary 0 <= born_host",),
-    "no program stores as much in a name server as this implementation allows": ("kvconfig:KvConfig.put arithmetic len(value)",),
+    "no program stores as much in a name server as this implementation allows": ("kvconfig:KvConfig.put arithmetic",),
     "no request calls it": ("broker/topics:TopicConfigManager.set_flag",),
     "no slave runs beside the broker while programs do": (
         *(

@@ -41,9 +41,8 @@ def test_all_pass(tmp_path: Path) -> None:
         port = f"-Dnamesrv.port={str(running.name_server).rpartition(':')[2]}"
         command = [jars.java(), "-Xmx512m", "-XX:TieredStopAtLevel=1", f"-Duser.home={tmp_path}", port, "-cp", f"{tmp_path}:{folder}/*"]
         command += ["Integration", *classes(folder)]
-        done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=True
-        )  # they write target/it_test.log
+        # The tests write target/it_test.log.
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=True)
     results = [line.split("\t") for line in done.stdout.splitlines()]
     assert [result for result in results if result[0] == "failed"] == []
     assert Counter(result[0] for result in results)["passed"] > 90

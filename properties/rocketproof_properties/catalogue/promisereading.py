@@ -179,7 +179,10 @@ def keys_of(record: StoredRecord) -> Collection[str]:
 
 
 def hash_of(key: str) -> int:
-    """Return Java's hash of a key, by which the index finds records, without its sign."""
+    """Return Java's hash of a key, by which the index finds records, without its sign.
+
+    The implementation has the same function, but may be what is judged.
+    """
     value = 0
     for unit in memoryview(key.encode("utf-16-le", "surrogatepass")).cast("H"):
         value = (value * 31 + unit) & 0xFFFFFFFF

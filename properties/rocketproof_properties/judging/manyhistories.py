@@ -73,13 +73,12 @@ def render(summary: Summary, out: str | None) -> None:
     if out is not None:
         page.line(f"findings and verdicts are in {out}".replace(here, ""))
     remedy = "" if NOTHING_JUDGED in summary.unknown else ": a larger --limit or --time, or the events that are missing may decide"
+    explained = "Ok: the specification explains all histories"
+    if summary.rules:
+        broken = counted(len(summary.rules), "own rule is", "own rules are")
+        explained = f"The specification explains all histories; {broken} broken"
     words = {
-        "ok": ("Ok: the specification explains all histories", "bold green")
-        if not summary.rules
-        else (
-            f"The specification explains all histories; {counted(len(summary.rules), 'own rule is', 'own rules are')} broken",
-            "bold red" if code_of(summary) else "bold green",
-        ),
+        "ok": (explained, "bold red" if code_of(summary) else "bold green"),
         "illegal": (counted(sum(finding["kind"] != BROKEN for finding in summary.findings), "finding"), "bold red"),
         "unreadable": ("Nothing could be judged", "bold red"),
         "unknown": (f"Unknown{remedy}", "bold yellow"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -137,6 +137,16 @@ def _features(phrase: Phrase, previous: str) -> tuple[Hashable, ...]:
     return phrase.name, (previous, phrase.name)
 
 
+def _varied(
+    seen: DrawCounts, place: tuple[str, int], values: Values, fresh: Mapping[str, Sequence[int]], names: Sequence[str]
+) -> tuple[str, int]:
+    """Draw one of the arguments `names`, and one of its values by number. `fresh`: by argument, the values that come first."""
+    name = seen.rarest([name for name in names if fresh[name]] or names, lambda name: [(*place, name)], lambda name: len(values[name]) - 1)
+    at = seen.rarest(fresh[name] or range(len(values[name])), lambda at: [(*place, name, at)])
+    seen.note([(*place, name), (*place, name, at)])
+    return name, at
+
+
 def _values(seen: DrawCounts, phrase: Phrase, number: int, values: Values) -> dict[str, Any]:
     """Draw a value for each argument; as many differ from the default as `phrase.changes` allows.
 
@@ -151,11 +161,8 @@ def _values(seen: DrawCounts, phrase: Phrase, number: int, values: Values) -> di
     most = [max(phrase.changes)] * (_MORE * any(fresh[name] for name in open_))
     wanted = seen.chance.choice((*phrase.changes, *most))
     for _ in range(min(len(open_), wanted)):
-        name = seen.rarest(
-            [name for name in open_ if fresh[name]] or open_, lambda name: [(*place, name)], lambda name: len(values[name]) - 1
-        )
-        at = seen.rarest(fresh[name] or range(len(values[name])), lambda at: [(*place, name, at)])  # noqa: B023 - called at once
-        seen.note([(*place, name), (*place, name, at), (kind, name, repr(values[name][at]))])
-        fresh[name] = [each for each in fresh[name] if each != at]
+        name, at = _varied(seen, place, values, fresh, open_)
         drawn[name] = values[name][at]
+        seen.note([(kind, name, repr(drawn[name]))])
+        fresh[name] = [each for each in fresh[name] if each != at]
     return {name: value for name, value in drawn.items() if value is not None or defaults.get(name) is not None}

@@ -22,26 +22,54 @@ _LIFE: Final = 60_000
 _INACCURACY: Final = 1000
 """Milliseconds around the end of a lock in which it is unknown whether the broker takes it for expired."""
 _Queue = tuple[str, str, str]
+_ANY_QUEUE: Final[frozenset[_Queue]] = frozenset({("", "", "")})
+"""For a request whose queues are not in the history."""
 
 
 def group_of(exchange: Exchange) -> str | None:
     """Return the group of a request for locks, None if its body is not in the history or names none."""
-    group = _body(exchange.request).get("consumerGroup")
-    return group if isinstance(group, str) else None
+    request = LockRequest.of(exchange)
+    return None if request is None else request.group
+
+
+@dataclass(frozen=True)
+class LockRequest:
+    """A request that locks queues or frees them, and what is read from its body.
+
+    - `queues`: the queues that it names, None if they are not in the history.
+    - `held`: the queues that the answer to a lock names, None without such an answer.
+    """
+
+    exchange: Exchange
+    group: str
+    client: object
+    queues: frozenset[_Queue] | None
+    held: frozenset[_Queue] | None
+
+    @classmethod
+    def of(cls, exchange: Exchange) -> LockRequest | None:
+        """Read a request; None if it has no group."""
+        asked = _body(exchange.request)
+        group = asked.get("consumerGroup")
+        if not isinstance(group, str):
+            return None
+        held = _queues(_body(exchange.response or {}).get("lockOKMQSet")) if exchange.code == SUCCESS else None
+        return cls(exchange, group, asked.get("clientId"), _queues(asked.get("mqSet")), held)
 
 
 @dataclass(frozen=True)
 class GroupLocks:
     """The requests of a history that lock queues and free them."""
 
-    locks: tuple[Exchange, ...]
-    unlocks: tuple[Exchange, ...]
+    locks: tuple[LockRequest, ...]
+    unlocks: tuple[LockRequest, ...]
 
     @classmethod
     def of(cls, exchanges: Iterable[Exchange]) -> GroupLocks:
         """Return those among the exchanges that have a group."""
-        known = [exchange for exchange in exchanges if exchange.op in GROUP_LOCKS and group_of(exchange) is not None]
-        return cls(tuple(e for e in known if e.op == "lock"), tuple(e for e in known if e.op == "unlock"))
+        known = [request for each in exchanges if each.op in GROUP_LOCKS and (request := LockRequest.of(each)) is not None]
+        locks, unlocks = (tuple(request for request in known if request.exchange.op == op) for op in GROUP_LOCKS)
+        return cls(locks, unlocks)
 
     def held(self, send: Exchange) -> bool | None:
         """Return whether the group of a retry topic holds a lock while the broker serves a send to that topic. None if unknown.
@@ -51,18 +79,18 @@ class GroupLocks:
         if not send.topic.startswith(RETRY_PREFIX):
             return False
         group = send.topic.removeprefix(RETRY_PREFIX)
-        mine = (lock for lock in self.locks if lock.broker == send.broker and group_of(lock) == group and _begins_before_end(lock, send))
-        found = {held for lock in mine for held in self._each(lock, send)}
+        mine = (lock for lock in self.locks if lock.group == group and lock.exchange.broker == send.broker)
+        found = {held for lock in mine if _begins_before_end(lock.exchange, send) for held in self._each(lock, send)}
         return True if True in found else None if None in found else False
 
-    def _each(self, lock: Exchange, send: Exchange) -> Iterator[bool | None]:
+    def _each(self, request: LockRequest, send: Exchange) -> Iterator[bool | None]:
         """Yield for each queue of a request for locks whether its lock is held during the send."""
+        lock = request.exchange
         if lock.code not in (SUCCESS, None):
             return
-        answered = _queues((_body(lock.response or {})).get("lockOKMQSet")) if lock.code == SUCCESS else None
-        begun = answered is not None and lock.end is not None and lock.end < send.seq
-        for queue in answered if answered is not None else _queues(_body(lock.request).get("mqSet")) or {("", "", "")}:
-            frees = [unlock for unlock in self.unlocks if self._frees(unlock, lock, queue)]
+        begun = request.held is not None and lock.end is not None and lock.end < send.seq
+        for queue in request.held if request.held is not None else request.queues or _ANY_QUEUE:
+            frees = [unlock.exchange for unlock in self.unlocks if _frees(unlock, request, queue)]
             if _has_expired(lock, send) or any(_is_between(unlock, lock, send) for unlock in frees):
                 yield False
             elif begun and _lives(lock, send) and not any(_begins_before_end(unlock, send) for unlock in frees):
@@ -70,12 +98,12 @@ class GroupLocks:
             else:
                 yield None
 
-    @staticmethod
-    def _frees(unlock: Exchange, lock: Exchange, queue: _Queue) -> bool:
-        """Whether a request may free the queue that another one has locked."""
-        asked, locked = _body(unlock.request), _body(lock.request)
-        owner = unlock.broker == lock.broker and all(asked.get(name) == locked.get(name) for name in ("consumerGroup", "clientId"))
-        return owner and queue in (_queues(asked.get("mqSet")) or ()) and (unlock.end is None or unlock.end > lock.seq)
+
+def _frees(unlock: LockRequest, lock: LockRequest, queue: _Queue) -> bool:
+    """Whether a request may free the queue that another one has locked."""
+    is_owner = (unlock.exchange.broker, unlock.group, unlock.client) == (lock.exchange.broker, lock.group, lock.client)
+    end = unlock.exchange.end
+    return is_owner and queue in (unlock.queues or ()) and (end is None or end > lock.exchange.seq)
 
 
 def _begins_before_end(first: Exchange, other: Exchange) -> bool:

@@ -82,14 +82,14 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
         possible.append(by_sending_time(history))
     possible = list(itertools.starmap(swapped, itertools.product(possible, overlapping)))
     possible += itertools.chain.from_iterable(others_deletions(history, swapped(history.items, each)) for each in overlapping)
-    lost = any(event.op == "disconnect" for event in history.recorded.others)
-    candidates = itertools.product(possible, (None, *moments), (False, True) if lost else (False,))
+    which = (False, True) if any(event.op == "disconnect" for event in history.recorded.others) else (False,)
+    candidates = itertools.product(possible, (None, *moments), which)
     others = itertools.islice(candidates, 1, None)  # the first candidate, the recorded order, is compared already
     alternatives = (_by_chance(compared(*candidate)) for candidate in others)
     remaining = decisive(itertools.chain([in_recorded_order], alternatives), outcome=_outcome, progress=lambda _: 0)
     if remaining == []:
         return []
-    late_orders = itertools.product(late_removals(history, after_responses=profile.unregisters_later), (False, True), overlapping)
+    late_orders = itertools.product(late_removals(history, after_responses=profile.unregisters_later), which, overlapping)
     if any(not list(compared(swapped(items, swaps), last=last)) for items, last, swaps in late_orders):
         return [replace(each, by_chance=True) for each in differing if each.seq >= 0]
     if remaining:

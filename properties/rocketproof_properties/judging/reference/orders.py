@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeGuard
 
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
@@ -178,15 +178,15 @@ def late_removals(history: ParsedHistory, *, after_responses: bool) -> Iterator[
     If a broker has registered over a new connection before that, it is then removed, or stays because of the new connection.
     `after_responses`: brokers are also removed after requests that followed the response to their unregistration.
     """
-    left = [at for at, item in enumerate(history.items) if _is_closed(item) or (after_responses and _has_left(item))]
-    moments = [(at, [at, *_moments_after(history, at)]) for at in left[:_MOST_REMOVALS]]
-    orders = sorted(itertools.product(*(range(len(places)) for _, places in moments)), key=lambda order: (_late(order), sum(order)))
+    left = [at for at, item in enumerate(history.items) if _is_closed(item) or (after_responses and _has_left(item))][:_MOST_REMOVALS]
+    moments = [[at, *_moments_after(history, at)] for at in left]
+    orders = sorted(itertools.product(*(range(len(places)) for places in moments)), key=lambda delays: (-delays.count(0), sum(delays)))
     for delays in itertools.islice(orders, 1, _MOST_REMOVAL_ORDERS):
-        delayed = [(at, places[delay]) for (at, places), delay in zip(moments, delays, strict=True) if delay]
+        moved = {at: places[delay] for at, places, delay in zip(left, moments, delays, strict=True) if delay}
         items = list[Item]()
         for place, item in enumerate(history.items):
-            items += [] if place in (at for at, _ in delayed) else [item]
-            items += [history.items[at] for at, after in delayed if after == place]
+            items += [] if place in moved else [item]
+            items += [history.items[at] for at, after in moved.items() if after == place]
         yield items
 
 
@@ -200,11 +200,6 @@ def _moments_after(history: ParsedHistory, at: int) -> list[int | None]:
     return [*[place for place in later if place < registered][:_MOST_LATER], registered, None]
 
 
-def _late(delays: Sequence[int]) -> int:
-    """Return how many of the delays are not 0."""
-    return sum(delay > 0 for delay in delays)
-
-
 def _asks_name_server(item: Item) -> bool:
     return isinstance(item, Exchange) and item.broker == NAME_SERVER
 
@@ -214,7 +209,7 @@ def _has_left(item: Item) -> bool:
     return isinstance(item, Exchange) and _has_code(item, codes.UNREGISTER_BROKER) and item.code == codes.SUCCESS
 
 
-def _is_closed(item: Item) -> bool:
+def _is_closed(item: Item) -> TypeGuard[Event]:
     """Whether a broker has closed its connection."""
     return isinstance(item, Event) and item.op == "disconnect"
 
@@ -222,7 +217,7 @@ def _is_closed(item: Item) -> bool:
 def _next_registration(history: ParsedHistory, at: int) -> Exchange | None:
     """Return the first registration over the broker's next connection after the connection that this item closes."""
     closed = history.items[at]
-    if not isinstance(closed, Event) or not _is_closed(closed):
+    if not _is_closed(closed):
         return None
     line, later = closed.value["address"], history.items[at + 1 :]
     registers = (item for item in later if isinstance(item, Exchange) and _has_code(item, codes.REGISTER_BROKER))

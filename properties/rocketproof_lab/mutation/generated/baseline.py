@@ -2,7 +2,8 @@
 
 The programs first run on the unchanged implementation, where they must find nothing. A change is tried only with programs that reach it. A
 change that no program reaches cannot be noticed. Programs that let time pass run concurrently and share their lines, and so do programs
-that run during background work. Their sets therefore contain every line they may have reached, and some more.
+that run during background work. Their sets therefore contain every line they may have reached, and some more. Starts, and the checks after
+the last program on a broker, are part of each trial: every program may notice a change that they reach.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from rocketproof_properties.brokers.deployment import TargetError
+from rocketproof_properties.brokers.deployment import Setup, TargetError
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.programs.coverplan import SOURCE, plan
 from rocketproof_properties.programs.program import Program, ProgramOptions, generate
+from rocketproof_properties.programs.settings import ENDED, at_start
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.report import HISTORIES, ValidationReport
 from rocketproof_properties.validation.validate import CTRL_C, Progress, ValidationRequest, changeable, possible, validate
@@ -34,22 +36,22 @@ WARM: Final = 40
 
 @dataclass
 class Baseline:
-    """`reached`: the lines that each program reaches, by its index. `started`: the lines that a start reaches."""
+    """`reached`: the lines that each program reaches, by its index. `shared`: the lines of starts, and of checks after the last program."""
 
     profile: str
     programs: Sequence[Program]
     reached: dict[int, frozenset[Line]] = field(default_factory=dict)
-    started: frozenset[Line] = frozenset()
+    shared: frozenset[Line] = frozenset()
 
     def programs_for(self, mutant: WireMutant) -> list[Program]:
-        """Return the programs that can notice a change: first those that reach it. If a start reaches it, all other programs follow, since
-        the start affects the broker they use. Every program may notice a switch."""
+        """Return the programs that can notice a change: first those that reach it. If it is among the shared lines, all others follow.
+        Every program may notice a switch."""
         if mutant.lines is None:
             return list(self.programs)
         wanted = mutant.lines
         through = {place for place in range(len(self.programs)) if wanted & self.reached.get(place, frozenset())}
         places = sorted(range(len(self.programs)), key=lambda place: place not in through)
-        return [self.programs[place] for place in places if place in through or wanted & self.started]
+        return [self.programs[place] for place in places if place in through or wanted & self.shared]
 
 
 def baseline(profile: str, count: int, seed: int, progress: Progress, *, cover: bool = False) -> Baseline:
@@ -62,6 +64,7 @@ def baseline(profile: str, count: int, seed: int, progress: Progress, *, cover: 
     base = Baseline(profile, [*programs, *covering])
     target = Forked(profile, traced=True)
     try:
+        base.shared |= _started(target, base.programs)
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:
             for waits in (False, True):
                 places = [place for place, program in enumerate(base.programs) if program.waits == waits]
@@ -88,16 +91,28 @@ def perform(
     return validate(request, progress)
 
 
+def _started(target: Forked, programs: Sequence[Program]) -> frozenset[Line]:
+    """Return the lines that a start reaches with the settings of any program."""
+    for chosen in {tuple(at_start(program.needs).items()) for program in programs}:
+        target.open(Setup(settings=dict(chosen))).close()
+    return target.lines()
+
+
 def _perform(target: Forked, base: Baseline, folder: Path, places: Sequence[int], progress: Progress, *, together: bool) -> None:
     """Run some of the programs, concurrently or one after the other, and record their lines."""
     target.lines()
+    closed, needs = target.closed, ""
 
     def done(what: str, number: int, of: int) -> None:
+        nonlocal closed, needs
         del of
         progress("programs without a change", number, len(base.programs))
         if what == "program" and not together:
-            path = max((folder / HISTORIES).glob("*.ndjson"))
-            base.reached[places[load(path).program.number - 1]] = target.lines()
+            program = load(max((folder / HISTORIES).glob("*.ndjson"))).program
+            lines = base.reached[places[program.number - 1]] = target.lines()
+            if target.closed != closed and not needs == program.needs == ENDED:  # the lines since the last program are those of checks too
+                base.shared |= lines
+            closed, needs = target.closed, program.needs
 
     report = perform(target, folder, [base.programs[place] for place in places], TOGETHER if together else 1, None, done)
     if report.stopped == CTRL_C:
@@ -108,8 +123,8 @@ def _perform(target: Forked, base: Baseline, folder: Path, places: Sequence[int]
         reason = report.stopped or "one of them showed something that did not come again"
         raise TargetError(f"without any change only {len(report.judged)} of {len(places)} programs were performed: {reason}; try again")
     if together:
-        lines = target.lines()
-        base.reached |= dict.fromkeys(places, lines)
-    base.started |= target.started
+        base.reached |= dict.fromkeys(places, target.lines())
+    else:
+        base.shared |= target.lines()
     for path in sorted((folder / HISTORIES).glob("*.ndjson"))[:WARM]:
         judge_file(path, base.profile)

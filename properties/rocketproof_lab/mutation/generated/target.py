@@ -36,7 +36,7 @@ Line = tuple[str, int]
 class Forked(ValidationTarget):
     """The implementation in its own process, with or without a change.
 
-    `traced`: it records the lines it reaches. `started`: the lines reached while deployments started.
+    `traced`: it records the lines it reaches. `closed`: the number of deployments that were closed.
     """
 
     offers = OF_TARGETS
@@ -47,7 +47,7 @@ class Forked(ValidationTarget):
         self.version = profile
         self.profile = profile
         self.traced = traced
-        self.started: frozenset[Line] = frozenset()
+        self.closed = 0
         self._lock = threading.Lock()
         context = multiprocessing.get_context("fork")
         self._pipe, theirs = context.Pipe()
@@ -90,7 +90,6 @@ class _Forked(Deployment):
         self._target = target
         self.name, self.offers = target.name, target.offers
         self._number, self.name_server, self.brokers, self._stores = target.command("open", setup)
-        target.started |= target.lines()
 
     def stop(self, part: str) -> None:
         self._target.command("stop", self._number, part)
@@ -109,6 +108,7 @@ class _Forked(Deployment):
 
     def close(self) -> None:
         """Close the deployment. If a changed node cannot end, it ends with the process."""
+        self._target.closed += 1
         with suppress(TargetError):
             self._target.command("close", self._number)
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rocketproof_model.language import Body, Bool, Enum, Expr, Field, Int, Record, any_of, ite, maximum
+from rocketproof_protocol.topics import DLQ_PREFIX
 
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
 from .bounds import NAME_LIMIT, TEXT_LIMIT, as_signed, is_garbled
@@ -46,8 +47,8 @@ class Sizes(Part):
     """A log of `places` places. The request's sizes as numbers: `name` and `text` in bytes, both also in characters, and `body`."""
 
     switches = (
-        *("check_names", "check_groups", "limits_name_bytes", "stores_parsed", "limits_record", "throws_large_batch"),
-        *("hosts_by_flag", "dispatch_ends"),
+        *("check_names", "check_groups", "group_limit", "limits_name_bytes", "stores_parsed", "limits_record"),
+        *("throws_large_batch", "hosts_by_flag", "dispatch_ends"),
     )
 
     def __init__(self, name: str, *, places: int = 4) -> None:
@@ -58,6 +59,7 @@ class Sizes(Part):
         self.Place = m.index("Place", [f"place {place}" for place in range(places)])
         self.check_names = m.constant("check_names", Bool, True, "the broker checks the characters of a topic's name")
         self.check_groups = m.constant("check_groups", Bool, False, "the broker checks the characters of a group's name")
+        self.group_limit = m.constant("group_limit", Int(1, 255), 255, "the characters that a group's name may have")
         self.limits_name_bytes = m.constant("limits_name_bytes", Bool, False, "the store also limits the bytes of a topic's name")
         self.stores_parsed = m.constant(
             "stores_parsed", Bool, True, "the broker adds CLUSTER to the properties, and stores those that it can parse"
@@ -125,10 +127,12 @@ def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
     many, large = z.name_characters > NAME_LIMIT, ~body_fits(z.body, AROUND, MAX_MESSAGE_SIZE, z.limits_record)
     long = many | (z.limits_name_bytes & (z.name > NAME_LIMIT))
     characters, size = (~properties_fit(stored_text(z, text)) for text in (z.text_characters, z.text))
+    # Releases without a limit of their own let the store refuse the name of the group's topic.
+    illegal_group = z.check_groups & back & odd & (~many | (z.group_limit <= NAME_LIMIT - len(DLQ_PREFIX)))
     hosts, returned = batch & job.longer & z.hosts_by_flag, (job.body == "more") & ~z.throws_large_batch
     return [
         ("refuse_name", "CHK-02", "the name has illegal characters, or too many", z.check_names & ~back & odd, "illegal name"),
-        ("refuse_group", "BACK-03", "the group has illegal characters", z.check_groups & back & odd & ~many, "illegal group"),
+        ("refuse_group", "BACK-03", "the group has illegal characters, or too many", illegal_group, "illegal group"),
         ("refuse_topic", "BAT-02 STO-02 BACK-16", "the topic has more than 127 characters or bytes", long, ite(back, error, illegal)),
         ("refuse_text", "STO-02", "the properties have more than 32767 characters", ~batch & characters, illegal),
         ("refuse_batch", "BAT-04", "the batch is too large", batch & large, ite(returned, illegal, error)),

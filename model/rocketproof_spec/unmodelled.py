@@ -13,7 +13,7 @@ from .admission import Admission
 
 UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
     "decides the class of a topic's or a group's name; the specification gets the class": (
-        *("forbidden", "topic_limit", "retry_limit", "group_limit", "template"),
+        *("forbidden", "topic_limit", "retry_limit", "template"),
     ),
     "decides which topics a broker has at its start: an argument of `constructor`, or a topic without a rule": (
         *("all_system_topics", "schedule_topic", "more_system_topics", "timer_topic", "trace_topic"),

@@ -20,6 +20,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.programs.cover.paths import cover
 from rocketproof_properties.programs.cover.scopes import DRIVEN, NOT_DRIVEN
+from rocketproof_properties.programs.cover.smallmodels import _sized
 from rocketproof_properties.programs.cover.statespace import Choice, OutsideModel
 from rocketproof_properties.programs.coverplan import CoverPlan, plan, state_graphs
 from rocketproof_properties.programs.parts import Capability
@@ -31,7 +32,8 @@ from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import ROLLBACK
-from rocketproof_spec.bounds import TEXT_LIMIT
+from rocketproof_protocol.topics import DLQ_PREFIX
+from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
 
 PROFILE = "P494"
 SLOW = ("deletions", "settings", "backs")
@@ -246,7 +248,24 @@ def test_rejecting_target_covers_nothing_and_does_not_pass(tmp_path: Path, capsy
     assert report.exit_code != 0 and report.coverage.undecided.startswith("0 of")
     assert {reason for row in report.coverage.rows for reason in row.rest if isinstance(reason, Uncovered)} >= {Uncovered.OTHERWISE}
     show.render(report, tmp_path / "report")
-    assert "100 %" not in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "100 %" not in output and "stated SUCCESS, answered SERVICE_NOT_AVAILABLE" in output
+    first = report.data()["coverage"]["otherwise"][0]
+    assert first["times"] and (first["stated"], first["code"]) == ("SUCCESS", "SERVICE_NOT_AVAILABLE")
+    assert (tmp_path / "report" / "histories" / first["history"]).exists()
+
+
+def test_group_is_unlisted_at_first_also_where_a_deletion_lists_it_again() -> None:
+    """5.5.0 looks a group up that it has deleted (DLQ-02)."""
+    [model] = [each for each in DRIVEN["offsets"]("P550") if each.part == "group"]
+    [listed] = [variable for variable in model.instance.model.variables if variable.name == "group.listed"]
+    assert model.start is not None and {model.start[listed.slot(at)] for at in listed.elements()} == {0}
+
+
+@pytest.mark.parametrize(("profile", "length"), [("P533", NAME_LIMIT - len(DLQ_PREFIX)), ("P540", 120)])
+def test_longest_group_that_fits_is_within_the_release_s_limit(profile: str, length: int) -> None:
+    step = _sized(PROFILES[profile], kind="send-back", topic="fits", text="fits", body="fits", longer=False)
+    assert len(step[1]["group"]) == length
 
 
 def test_share_is_100_percent_only_of_a_domain_that_is_covered() -> None:

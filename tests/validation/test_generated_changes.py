@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -180,14 +181,18 @@ def test_functions_equal_if_only_profile_settled_code_differs(one: str, other: s
     assert constant_folding.same_under(PROFILES["P494"], first, second) is same
 
 
+def _idle(profile: str, *, traced: bool) -> SimpleNamespace:
+    """Return a target that reaches no lines."""
+    return SimpleNamespace(lines=frozenset, closed=0, end=lambda: None, open=lambda setup: SimpleNamespace(close=lambda: None))
+
+
 @pytest.mark.parametrize(
     ("stopped", "raised"), [(CTRL_C, KeyboardInterrupt), ("it does not answer any more", TargetError), ("", TargetError)]
 )
 def test_unperformed_programs_do_not_count_as_unreached_lines(
     stopped: str, raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    idle = SimpleNamespace(lines=frozenset, started=frozenset(), end=lambda: None)
-    monkeypatch.setattr(baseline, "Forked", lambda *given, **named: idle)
+    monkeypatch.setattr(baseline, "Forked", _idle)
     monkeypatch.setattr(baseline.Forked, "offers", frozenset(), raising=False)
     monkeypatch.setattr(baseline, "validate", lambda request, progress: ValidationReport({}, "P494", 0, 0, stopped=stopped))
     with pytest.raises(raised):
@@ -201,12 +206,36 @@ def test_process_ending_programs_are_tried_on_mutants(monkeypatch: pytest.Monkey
         asked.append(request)
         return ValidationReport({}, "P494", 0, 0)
 
-    monkeypatch.setattr(baseline, "Forked", lambda *given, **named: SimpleNamespace(lines=frozenset, end=lambda: None))
+    monkeypatch.setattr(baseline, "Forked", _idle)
     monkeypatch.setattr(baseline.Forked, "offers", OF_TARGETS, raising=False)
     monkeypatch.setattr(baseline, "validate", performed)
     with pytest.raises(TargetError):
         baseline.baseline("P494", 20, 1, lambda what, done, of: None)
     assert ENDED in {program.needs for request in asked for program in request.remembered}
+
+
+def test_lines_between_two_brokers_and_after_the_last_are_shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The second program has the same broker as the first, and the third another."""
+    programs = [Program(number, "free", ()) for number in (1, 2, 3)]
+    reached = iter([set(), {("a", 1)}, {("b", 2)}, {("c", 3)}, {("d", 4)}])
+    target, over = SimpleNamespace(lines=lambda: frozenset(next(reached)), closed=0), list[Program]()
+    (tmp_path / baseline.HISTORIES).mkdir()
+    (tmp_path / baseline.HISTORIES / "1.ndjson").touch()
+
+    def performed(target: Any, folder: Path, programs: Sequence[Program], workers: int, seconds: float | None, progress: Any) -> Any:
+        for program in programs:
+            target.closed = int(program.number == 3)
+            over.append(program)
+            progress("program", program.number, 3)
+        return SimpleNamespace(stopped="", open=(), judged=programs)
+
+    monkeypatch.setattr(baseline, "perform", performed)
+    monkeypatch.setattr(baseline, "load", lambda path: SimpleNamespace(program=over[-1]))
+    monkeypatch.setattr(baseline, "judge_file", lambda path, profile: None)
+    base = baseline.Baseline("P494", programs)
+    baseline._perform(target, base, tmp_path, [0, 1, 2], lambda what, done, of: None, together=False)
+    assert base.reached == {0: {("a", 1)}, 1: {("b", 2)}, 2: {("c", 3)}}
+    assert base.shared == {("c", 3), ("d", 4)}
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -86,11 +86,31 @@ class ActionCoverage:
 
 
 @dataclass(frozen=True)
+class StatedOtherwise:
+    """A response that the specification states, and what the target answered instead, with one history that shows it.
+
+    `code` is the name or number of the response's code, or "no response".
+    """
+
+    scope: str
+    part: str
+    action: str
+    stated: str
+    code: str
+    history: str = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.scope}, {self.part}: {self.action}: stated {self.stated or 'a response'}, answered {self.code} ({self.history})"
+
+
+@dataclass(frozen=True)
 class CoverageReport:
-    """The coverage of all actions of all driven scopes, and the scopes that are not driven with the reason."""
+    """The coverage of all actions of all driven scopes, the scopes that are not driven with the reason, and responses that differ from the
+    stated ones, with their numbers."""
 
     rows: Sequence[ActionCoverage]
     not_driven: Mapping[str, str]
+    otherwise: Mapping[StatedOtherwise, int] = field(default_factory=dict)
 
     @cached_property
     def scopes(self) -> dict[str, ActionCoverage]:
@@ -132,6 +152,7 @@ class CoverageReport:
             "scopes": [{name: row.record()[name] for name in _OF_SCOPE} for row in self.scopes.values()],
             "actions": [row.record() for row in self.rows],
             "notDriven": dict(self.not_driven),
+            "otherwise": [{**asdict(each), "times": times} for each, times in self.otherwise.items()],
         }
 
 
@@ -143,14 +164,15 @@ def share(covered: int, reachable: int) -> str:
 def coverage(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> CoverageReport:
     """Return what the histories of judged programs cover."""
     shown: dict[tuple[int, int], Uncovered | None] = {}
+    otherwise: Counter[StatedOtherwise] = Counter()
     for program in judged:
-        for edge, why in _shown(plan, program):
+        for edge, why in _shown(plan, program, otherwise):
             _note(shown, edge, why)
     rows: list[ActionCoverage] = []
     for number, graph in enumerate(plan.graphs):
         missing = Uncovered.LACKING if number in plan.lacking else Uncovered.NOT_PERFORMED
         rows += _rows(graph, [shown.get((number, edge), missing) for edge in range(len(graph.edges))])
-    return CoverageReport(rows, NOT_DRIVEN)
+    return CoverageReport(rows, NOT_DRIVEN, otherwise)
 
 
 def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[ActionCoverage]:
@@ -207,8 +229,10 @@ def _count(row: ActionCoverage, result: Uncovered | None) -> None:
         row.rest[result] += 1
 
 
-def _shown(plan: CoverPlan, judged: JudgedProgram) -> Iterator[tuple[tuple[int, int], Uncovered | None]]:
-    """Yield each transition of a program with None if its history shows it, else the reason."""
+def _shown(
+    plan: CoverPlan, judged: JudgedProgram, otherwise: Counter[StatedOtherwise]
+) -> Iterator[tuple[tuple[int, int], Uncovered | None]]:
+    """Yield each transition of a program with None if its history shows it, else the reason. Count responses that differ in `otherwise`."""
     taken = plan.taken.get(judged.program, ())
     if not taken:
         return
@@ -224,11 +248,22 @@ def _shown(plan: CoverPlan, judged: JudgedProgram) -> Iterator[tuple[tuple[int, 
         if number and edge.path != taken[number - 1].path:
             why = None
         mine = exchanges[edge.step : following.step if following is not None and following.path == edge.path else len(planned)]
-        found = why or _result(plan.graphs[edge.graph].edges[edge.edge], mine, whole=history.whole)
+        graph = plan.graphs[edge.graph]
+        transition = graph.edges[edge.edge]
+        found = why or _result(transition, mine, whole=history.whole)
+        if found is Uncovered.OTHERWISE:
+            answered = _answered(mine[transition.response.at])
+            action, stated = transition.choice.action, transition.response.code
+            otherwise[StatedOtherwise(graph.model.scope, graph.model.part, action, stated, answered, judged.path.name)] += 1
         if found is None and (contradicted or any(each is not None and {each.seq, each.end} & events for each in mine)):
             found = Uncovered.CONTRADICTED
         yield (edge.graph, edge.edge), found
         why = found and Uncovered.AFTER
+
+
+def _answered(exchange: Exchange | None) -> str:
+    code = None if exchange is None else exchange.code
+    return "no response" if code is None else codes.ANSWERS.get(code, str(code))
 
 
 def _result(edge: OutsideTransition, exchanges: Sequence[Exchange | None], *, whole: bool) -> Uncovered | None:

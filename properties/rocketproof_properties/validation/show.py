@@ -270,6 +270,8 @@ def _print_coverage(coverage: CoverageReport | None, page: Page) -> None:
         _folded(f"{row.scope}, {row.part}: {row.action}: {row.missed:,} of {row.reachable:,} not covered", page, style="bold yellow")
     if len(missed) > _FEW:
         _folded(f"and {len(missed) - _FEW} more actions in the report", page, style="yellow")
+    for otherwise, times in [*coverage.otherwise.items()][:_FEW]:
+        _folded(f"{otherwise}: {counted(times, 'time')}", page, style="yellow")
 
 
 def _settings_summary(done: ProgramStatistics) -> str:

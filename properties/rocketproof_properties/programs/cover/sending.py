@@ -120,6 +120,9 @@ class _Sending:
             a = instance.model.named("update_group")
             group = {"b": 0, "t": scope.named("retry")[0], "known": True, "limit": 1, "queues": 1, "listed": False}
             start = effect(instance, start, a, encoded(a, group))
+            listed = next(variable for variable in specification.model.variables if variable.name == "group.listed")
+            slot = listed.slot((0, group["t"]))
+            start = (*start[:slot], 0, *start[slot + 1 :])  # the action lists a group again under some profiles
         own = scope.named("retry", "ordinary")
         kept = frozenset(_slots(specification, sizes.kept))
         capped = frozenset(_slots(specification, sizes.capped, own))  # programs share the queues of other topics

@@ -316,7 +316,8 @@ def _sized(profile: Profile, *, kind: str, topic: str, text: str, body: str, lon
     name = _LONGEST_NAME[topic]
     if kind == "send-back":
         bare = len(DLQ_PREFIX)
-        return "back", {"record": -1, "group": name[bare:], "level": -1}
+        end = bare + profile.group_limit if topic == "fits" else None
+        return "back", {"record": -1, "group": name[bare:end], "level": -1}
     batch = kind == "batch"
     stored = item_length(b"k\1v", added_length("", profile)) if batch else stored_length({"k": "v"}, profile)
     own = stored - len("k\1v")

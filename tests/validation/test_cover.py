@@ -268,6 +268,22 @@ def test_longest_group_that_fits_is_within_the_release_s_limit(profile: str, len
     assert len(step[1]["group"]) == length
 
 
+def test_programs_of_a_busy_target_are_performed_again(tmp_path: Path) -> None:
+    sends = iter(range(100_000))
+
+    def spoil(request: Command) -> Command | None:
+        if request.code not in (codes.SEND_MESSAGE, codes.SEND_MESSAGE_V2) or next(sends) != 3:
+            return None
+        remark = "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 206ms, size of queue: 1"
+        return Command(codes.SYSTEM_BUSY, {}, remark=remark, flag=RESPONSE, opaque=request.opaque)
+
+    report = covered(tmp_path / "report", PlainSpoilt(spoil), "deletions")
+    assert report.coverage is not None and next(sends) > 3
+    assert (report.coverage.missed, report.exit_code) == (0, 0)
+    numbers = [judged.program for judged in report.judged]
+    assert len(numbers) == len(set(numbers)) + 1
+
+
 def test_share_is_100_percent_only_of_a_domain_that_is_covered() -> None:
     assert [share(*numbers) for numbers in ((0, 0), (0, 3), (999, 1000), (3, 3))] == ["none", "0 %", "99 %", "100 %"]
 

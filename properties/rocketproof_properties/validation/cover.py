@@ -175,6 +175,11 @@ def coverage(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> CoverageReport
     return CoverageReport(rows, NOT_DRIVEN, otherwise)
 
 
+def rejected_as_busy(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> set[int]:
+    """Return the numbers of the programs that lack a transition because the target was busy."""
+    return {program.program for program in judged for _, why in _shown(plan, program, Counter()) if why is Uncovered.BUSY}
+
+
 def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[ActionCoverage]:
     """Return the coverage of a graph's actions. `results`: for each edge None if it is covered, else the reason."""
     model, rows = graph.model, dict[str, ActionCoverage]()

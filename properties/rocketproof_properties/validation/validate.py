@@ -42,7 +42,7 @@ from ..reports.output import counted
 from ..reports.results import tool
 from . import accept, busy, memory, report, resume
 from .confirm import Confirmation, repeated_before, restore
-from .cover import coverage
+from .cover import coverage, rejected_as_busy
 from .faults import campaign
 from .faults.found import FaultTests
 from .finish import finish
@@ -375,6 +375,10 @@ class _Validation:
                         runner.run(alone, done, workers=1)
                 finally:
                     take(all_=not interrupts.came())
+                if self.covers is not None:
+                    rejected = rejected_as_busy(self.covers, judged)
+                    runner.run([entry for entry in programs if entry.number in rejected], done, workers=1)
+                    take(all_=True)
                 whole = True
             finally:
                 self.report.judged += judged

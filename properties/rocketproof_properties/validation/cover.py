@@ -6,8 +6,8 @@ contradicts the program up to there. What is not covered has a reason.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -19,7 +19,6 @@ from rocketproof_traces.history.exchange import Exchange
 from ..brokers.runs.parsed import ParsedHistory, load
 from ..judging.verdicts import JudgedProgram
 from ..programs.call import Context, StoredPlace
-from ..programs.cover.scopes import NOT_DRIVEN
 from ..programs.cover.statespace import NotTaken, OutsideTransition, StateGraph
 from ..programs.coverplan import CoverPlan
 from ..programs.names import ProgramNames
@@ -87,10 +86,9 @@ class ActionCoverage:
 
 @dataclass(frozen=True)
 class CoverageReport:
-    """The coverage of all actions of all driven scopes, and the scopes that are not driven with the reason."""
+    """The coverage of all actions of all driven scopes."""
 
     rows: Sequence[ActionCoverage]
-    not_driven: Mapping[str, str]
 
     @cached_property
     def scopes(self) -> dict[str, ActionCoverage]:
@@ -131,7 +129,6 @@ class CoverageReport:
             "covered": covered,
             "scopes": [{name: row.record()[name] for name in _OF_SCOPE} for row in self.scopes.values()],
             "actions": [row.record() for row in self.rows],
-            "notDriven": dict(self.not_driven),
         }
 
 
@@ -150,7 +147,7 @@ def coverage(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> CoverageReport
     for number, graph in enumerate(plan.graphs):
         missing = Uncovered.LACKING if number in plan.lacking else Uncovered.NOT_PERFORMED
         rows += _rows(graph, [shown.get((number, edge), missing) for edge in range(len(graph.edges))])
-    return CoverageReport(rows, NOT_DRIVEN)
+    return CoverageReport(rows)
 
 
 def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[ActionCoverage]:
@@ -244,6 +241,8 @@ def _result(edge: OutsideTransition, exchanges: Sequence[Exchange | None], *, wh
         return Uncovered.BUSY
     if first.code is None or (edge.response.code and codes.ANSWERS.get(first.code) != edge.response.code):
         return Uncovered.OTHERWISE
+    if edge.response.offset is not None and first.response_fields.get("offset") != str(edge.response.offset):
+        return Uncovered.OTHERWISE
     return None
 
 
@@ -268,6 +267,7 @@ def _op(step: Step) -> str | None:
     """Return the operation of a step's request in histories, None if it sends none."""
     if not is_request(step[0]):
         return None
-    context = Context(ProgramNames("", 0), "", known=[StoredPlace(0, 0, True, True, "A")])
+    times = defaultdict[tuple[str, int], dict[int, int]](lambda: {0: 0})
+    context = Context(ProgramNames("", 0), "", known=[StoredPlace(0, 0, True, True, "A")], store_times=times)
     call = request_of(step, context)
     return None if call is None else call.op

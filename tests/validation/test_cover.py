@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,15 @@ from spoilt import Spoilt
 
 from nonempty import nonempty
 from rocketproof_impl.remoting.command import RESPONSE, Command
+from rocketproof_impl.store import service
+from rocketproof_impl.store.bytime import StoredAt, offset_at
+from rocketproof_impl.store.consumequeue import ConsumeQueue
 from rocketproof_model import Instance
 from rocketproof_model.interpreter import State, readable
 from rocketproof_model.search import explore as search
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs.cover import smallmodels
 from rocketproof_properties.programs.cover.paths import cover
 from rocketproof_properties.programs.cover.scopes import DRIVEN
 from rocketproof_properties.programs.cover.statespace import Choice, OutsideModel
@@ -32,6 +38,7 @@ from rocketproof_properties.validation.validate import ValidationRequest, valida
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import ROLLBACK
 from rocketproof_spec.bounds import TEXT_LIMIT
+from rocketproof_spec.times import Times
 
 PROFILE = "P494"
 SLOW = ("deletions", "settings", "backs")
@@ -211,6 +218,37 @@ def test_implementation_shows_all_transitions_of_deletions(tmp_path: Path, capsy
     assert "100 %" in capsys.readouterr().out
     judged_again = again(tmp_path / "report", None, [])
     assert judged_again.coverage is not None and judged_again.coverage.data() == report.coverage.data()
+
+
+@pytest.fixture
+def few_times(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A smaller scope of searches by time."""
+    monkeypatch.setattr(smallmodels, "Times", partial(Times, records=2, moments=2))
+    state_graphs.cache_clear()
+    yield
+    state_graphs.cache_clear()
+
+
+@pytest.mark.usefixtures("few_times")
+@pytest.mark.parametrize("profile", ["P494", "P533"])
+def test_implementation_shows_all_searches_by_time(profile: str, tmp_path: Path) -> None:
+    report = covered(tmp_path / "report", Plain(profile), "times")
+    assert report.coverage is not None
+    _, reachable, shown = report.coverage.total
+    assert (shown, report.exit_code) == (reachable, 0) and reachable > 50
+
+
+@pytest.mark.usefixtures("few_times")
+def test_search_by_time_with_a_wrong_comparison_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The target's lower bound is the first message after the time, not at it. The judge has its own search."""
+
+    def wrong(queue: ConsumeQueue, stored_at: StoredAt, time: int, *, bounds: str, upper: bool) -> int:
+        return offset_at(queue, stored_at, time + (not upper), bounds=bounds, upper=upper)
+
+    monkeypatch.setattr(service, "offset_at", wrong)
+    report = covered(tmp_path / "report", Plain("P533"), "times")
+    assert report.coverage is not None and report.coverage.missed and report.exit_code == 1
+    assert {finding.verdict.property for finding in report.findings} >= {"search.offset"}
 
 
 def test_fault_in_one_rare_transition_is_found(tmp_path: Path) -> None:

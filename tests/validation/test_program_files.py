@@ -85,6 +85,17 @@ def test_file_states_runs_a_property_and_settings_of_single_brokers(write: Calla
         ),
         ('STEPS = [("send", {}, {})]', "report.py:1:10: step send is not a name with one dict of arguments"),
         ('STEPS = [("send", {"body": 5})]', "report.py:1:10: step send: an argument has a wrong type"),
+        (
+            'STEPS = [("search", {"record": "a"})]',
+            "record is not the index of a record, or of two, but 'a'; write 0 or (0, 1)",
+        ),
+        ('STEPS = [("search", {"record": (0, 1, 2)})]', "report.py:1:10: step search: record is not the index of a record, or of two"),
+        ('STEPS = [("search", {"plus": 0.5})]', "report.py:1:10: step search: plus is not a whole number of ms but 0.5"),
+        ('STEPS = ["pull", ("search", {"record": 0, "time": 5})]', "step search: time and record are two times; remove one of them"),
+        (
+            'STEPS = [("pull", {"queue": 1}),\n    ("search", {"record": 0}), "pull"]',
+            "report.py:2:17: step search names a record, but no earlier step pulls its queue; write (\"pull\", {'topic': 'A', 'queue': 0})",
+        ),
         ('STEPS = [("send", {"client": "a"})]', "report.py:1:20: step send: client is not a number"),
         ('STEPS = [("send", {"broker": "broker-b"})]', "there is no broker 'broker-b'; use broker-a, or set BROKERS"),
         ('STEPS = [("wait", "1")]', "report.py:1:10: step wait needs a number of seconds"),

@@ -314,7 +314,7 @@ def search(
     - `plus`: added to the time (ms).
     """
     if record is not None:
-        stored = [at for _, at in sorted(context.store_times[context.names.topic(topic), queue].items())]
+        stored = [at for _, at in sorted(context.store_times[to, context.names.topic(topic), queue].items())]
         if not stored:
             return None
         first, second = (record, record) if isinstance(record, int) else record

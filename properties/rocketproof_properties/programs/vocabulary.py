@@ -72,7 +72,7 @@ def _one_time(given: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(f"step search: {name} is not a whole number of ms but {value!r}")
     indices = record if isinstance(record, list | tuple) and len(record) == 2 else [0 if record is None else record]
     if any(type(index) is not int for index in indices):
-        raise InputError(f"step search: record is not the index of a record, or of two, but {record!r}; write 0, -1 or (0, 1)")
+        raise InputError(f"step search: record is not the index of a record, or of two, but {record!r}; write 0 or (0, 1)")
     if record is not None and given["time"]:
         raise InputError("step search: time and record are two times; remove one of them")
     return {**given}

@@ -267,7 +267,7 @@ def _op(step: Step) -> str | None:
     """Return the operation of a step's request in histories, None if it sends none."""
     if not is_request(step[0]):
         return None
-    times = defaultdict[tuple[str, int], dict[int, int]](lambda: {0: 0})
+    times = defaultdict[tuple[str, str, int], dict[int, int]](lambda: {0: 0})
     context = Context(ProgramNames("", 0), "", known=[StoredPlace(0, 0, True, True, "A")], store_times=times)
     call = request_of(step, context)
     return None if call is None else call.op

@@ -344,7 +344,7 @@ class ProgramClient:
             found = (record_at(data, place_of(data)) for data in records_in(answer.body or b""))
             for row in filter(None, found):
                 self._context.pulled.append(StoredPlace(row.at, row.queue_offset, False, True, row.topic))
-                self._context.store_times[row.topic, row.queue_id][row.queue_offset] = row.store_timestamp
+                self._context.store_times[call.to, row.topic, row.queue_id][row.queue_offset] = row.store_timestamp
         if answer.code in OK:
             self._learn_change(call)
         if call.op not in ("send", "batch") or answer.code not in OK or "msgId" not in fields:
@@ -369,7 +369,7 @@ class ProgramClient:
             context.discarded += call.fields.get("group", "") in context.silent
         elif call.op == "delete_topic":
             context.gone |= {message.place for message in context.known if message.topic == call.fields.get("topic")}
-            for queue in [queue for queue in context.store_times if queue[0] == call.fields.get("topic")]:
+            for queue in [queue for queue in context.store_times if queue[:2] == (call.to, call.fields.get("topic"))]:
                 del context.store_times[queue]
         elif call.op == "update_group":
             name, group = group_in(call.body)

@@ -86,6 +86,7 @@ class ReferenceReplay:
         self._shown: dict[tuple[str, int], int] = {}
         """The largest end of each queue in responses to pulls, since the last restart or deletion of a topic."""
         self._by_key: list[tuple[Exchange, list[int]]] = []
+        self._named = Counter(place for each in self.history.exchanges for place in each.places)
         version = str(self.history.origin.get("version", ""))
         version = version or ("5." if self.profile.name.startswith("P5") else "4.")
         self.same = RunComparison(version, 0 if self.followed.exact else None, self.history.millis + _CLOCKS)
@@ -340,8 +341,7 @@ class ReferenceReplay:
         if topic is None or queue is None or time is None or not {recorded.code, response.code} <= {codes.SUCCESS}:
             return response
         store, theirs = self.followed.broker.store, self.followed.theirs
-        named = Counter(place for each in self.history.exchanges for place in each.places)
-        there = {own: place for place, own in self.followed.places.items() if named[place] < 2}  # else a later record has its place
+        there = {own: place for place, own in self.followed.places.items() if self._named[place] < 2}  # else a later record has its place
 
         def stored_at(offset: int) -> int | None:
             ours = store.get_message(topic, queue, offset)

@@ -115,8 +115,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "stats": _request_step("a client queries the end offsets of a topic's queues", requests.stats),
     "earliest": _request_step("a client queries the store time of a queue's first message", requests.earliest),
     "search": _request_step(
-        "a client queries a queue's offset by store time: a number, or that of records that pulls have returned; nothing happens if there "
-        "are none",
+        "a client queries a queue's offset by store time; `record` gives that of a record which a pull has returned",
         requests.search,
         validated=_one_time,
     ),

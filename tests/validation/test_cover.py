@@ -230,7 +230,7 @@ def few_times(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("few_times")
-@pytest.mark.parametrize("profile", ["P494", "P533"])
+@pytest.mark.parametrize("profile", ["P494", pytest.param("P533", marks=pytest.mark.slow)])
 def test_implementation_shows_all_searches_by_time(profile: str, tmp_path: Path) -> None:
     report = covered(tmp_path / "report", Plain(profile), "times")
     assert report.coverage is not None

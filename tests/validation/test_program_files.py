@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from spoilt import Spoilt, answering
 
 from nonempty import nonempty
-from rocketproof_properties.brokers.deployment import Setup, TargetError
+from rocketproof_properties.brokers.deployment import Setup, TargetError, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.commands import run
@@ -21,8 +22,10 @@ from rocketproof_properties.validation.handwritten.condition import condition_of
 from rocketproof_properties.validation.handwritten.programfile import load
 from rocketproof_properties.validation.handwritten.trial import perform
 from rocketproof_properties.validation.report import ValidationFinding, source
+from rocketproof_protocol import codes
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "properties" / "examples" / "bug-reports"
+FIRST = answering(codes.SEARCH_OFFSET_BY_TIMESTAMP, offset="0")
 PULLS = """
 STEPS = [
     [("send", {"topic": "orders", "body": "one"})] * 2,
@@ -206,6 +209,17 @@ def test_restart_keeps_what_a_graceful_stop_writes(write: Callable[[str], str], 
     (trial,) = perform(load(write(text)), InProcess("P494"), tmp_path)
     assert trial.answers[4].fields["offset"] == "1" and trial.answers[5].name == "MESSAGE_ILLEGAL"
     assert trial.findings == [] and trial.judges(4)["reference"] == "agrees"
+
+
+@pytest.mark.parametrize(("target", "judged"), [(InProcess("P494"), "agrees"), (Spoilt(FIRST), "differs")], ids=["right", "wrong"])
+def test_search_by_time_is_compared_once_pull_has_shown_messages(
+    target: ValidationTarget, judged: str, write: Callable[[str], str], tmp_path: Path
+) -> None:
+    """An offset that is too small is not explained by messages that are not in their queue yet."""
+    text = 'STEPS = ["send", ("wait", 0.03), "send", ("pull", {"offset": 1, "hold": 5000}), ("search", {"record": 0})]'
+    (trial,) = perform(load(write(text)), target, tmp_path)
+    assert trial.answers[5].fields["offset"] == ("1" if judged == "agrees" else "0")
+    assert trial.judges(5)["reference"] == judged
 
 
 def test_clients_and_brokers_are_named_in_steps(write: Callable[[str], str], tmp_path: Path) -> None:

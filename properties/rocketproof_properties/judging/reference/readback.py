@@ -251,8 +251,8 @@ class ReadBack:
         args, fields = recorded["args"], response["fields"]
         if recorded["name"] == "search" and response["code"] == codes.SUCCESS:
             queue = self.store.queues.find(args["topic"], args["queue"])
-            bounds, stored_at = self.followed.profile.bounds_by_time, partial(stored, args["topic"], args["queue"])
-            offset = offset_by_time(queue, stored_at, args["time"], bounds=bounds, upper=bool(args.get("upper")))
+            bounds, times = self.followed.profile.bounds_by_time, partial(stored, args["topic"], args["queue"])
+            offset = offset_by_time(queue, times, args["time"], bounds=bounds, upper=bool(args.get("upper")))
             fields["offset"] = recorded["fields"].get("offset") if offset is None else str(offset)
         if recorded["code"] != response["code"]:
             yield FieldDifference("code", [recorded["code"], recorded["remark"]], [response["code"], response["remark"]])

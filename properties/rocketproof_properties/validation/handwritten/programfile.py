@@ -228,7 +228,7 @@ class _Reader:
         pulled: list[dict[str, Any]] = []
         for step in (each for each in steps if each[0] in ("pull", "search")):
             values = arguments(step) | step[1]
-            queue = {name: values[name] for name in ("topic", "queue", "broker") if name in values}
+            queue: dict[str, Any] = {name: values[name] for name in ("topic", "queue", "broker") if name in values}
             if step[0] == "pull":
                 pulled.append(queue)
             elif values["record"] is not None and queue not in pulled:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,17 @@ from spoilt import Spoilt
 
 from nonempty import nonempty
 from rocketproof_impl.remoting.command import RESPONSE, Command
+from rocketproof_impl.store import service
+from rocketproof_impl.store.bytime import StoredAt, offset_at
+from rocketproof_impl.store.consumequeue import ConsumeQueue
 from rocketproof_model import Instance
 from rocketproof_model.interpreter import State, readable
 from rocketproof_model.search import explore as search
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.programs.cover import smallmodels
 from rocketproof_properties.programs.cover.paths import cover
-from rocketproof_properties.programs.cover.scopes import DRIVEN, NOT_DRIVEN
+from rocketproof_properties.programs.cover.scopes import DRIVEN
 from rocketproof_properties.programs.cover.smallmodels import _sized
 from rocketproof_properties.programs.cover.statespace import Choice, OutsideModel
 from rocketproof_properties.programs.coverplan import CoverPlan, plan, state_graphs
@@ -34,10 +40,13 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.flags import ROLLBACK
 from rocketproof_protocol.topics import DLQ_PREFIX
 from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
+from rocketproof_spec.times import Times
 
 PROFILE = "P494"
 SLOW = ("deletions", "settings", "backs")
-SEARCHED = ("creation", "settings", "deletions", "restart", "backs", "delays", "transactions", "meeting", "sizes", "registrations", "told")
+SEARCHED = (
+    "creation", "settings", "deletions", "restart", "backs", "delays", "transactions", "meeting", "sizes", "times", "registrations", "told",
+)  # fmt: skip
 """The scopes that the exhaustive search explores quickly."""
 COUNTED = {"names blank": 4 * 4 * 4 + 3 * 3 * 3, "names ordinary": (1 + 3 * 3 * 3) * (4 * 4 * 4 + 3 * 3 * 3), "offsets group": 81 * 19 - 54}
 """States times choices. In 54 states of offsets the group is in the table, so that deleting it does more than forget its offset."""
@@ -163,7 +172,7 @@ def test_other_profiles_have_a_cover(profile: str) -> None:
         assert all(graph.edges for graph in state_graphs(scope, profile))
 
 
-def test_scopes_of_requests_are_driven_or_have_a_reason() -> None:
+def test_scopes_of_requests_are_driven() -> None:
     asked = {
         "creation",
         "names",
@@ -178,8 +187,7 @@ def test_scopes_of_requests_are_driven_or_have_a_reason() -> None:
         "times",
         "timers",
     }
-    assert asked | {"registrations", "told", "restart"} == {*DRIVEN, *NOT_DRIVEN}
-    assert all(reason for reason in NOT_DRIVEN.values())
+    assert asked | {"registrations", "told", "restart"} == {*DRIVEN}
 
 
 # On the implementation
@@ -212,6 +220,37 @@ def test_implementation_shows_all_transitions_of_deletions(tmp_path: Path, capsy
     assert "100 %" in capsys.readouterr().out
     judged_again = again(tmp_path / "report", None, [])
     assert judged_again.coverage is not None and judged_again.coverage.data() == report.coverage.data()
+
+
+@pytest.fixture
+def few_times(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A smaller scope of searches by time."""
+    monkeypatch.setattr(smallmodels, "Times", partial(Times, records=2, moments=2))
+    state_graphs.cache_clear()
+    yield
+    state_graphs.cache_clear()
+
+
+@pytest.mark.usefixtures("few_times")
+@pytest.mark.parametrize("profile", ["P494", pytest.param("P533", marks=pytest.mark.slow)])
+def test_implementation_shows_all_searches_by_time(profile: str, tmp_path: Path) -> None:
+    report = covered(tmp_path / "report", Plain(profile), "times")
+    assert report.coverage is not None
+    _, reachable, shown = report.coverage.total
+    assert (shown, report.exit_code) == (reachable, 0) and reachable > 50
+
+
+@pytest.mark.usefixtures("few_times")
+def test_search_by_time_with_a_wrong_comparison_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The target's lower bound is the first message after the time, not at it. The judge has its own search."""
+
+    def wrong(queue: ConsumeQueue, stored_at: StoredAt, time: int, *, bounds: str, upper: bool) -> int:
+        return offset_at(queue, stored_at, time + (not upper), bounds=bounds, upper=upper)
+
+    monkeypatch.setattr(service, "offset_at", wrong)
+    report = covered(tmp_path / "report", Plain("P533"), "times")
+    assert report.coverage is not None and report.coverage.missed and report.exit_code == 1
+    assert {finding.verdict.property for finding in report.findings} >= {"search.offset"}
 
 
 def test_fault_in_one_rare_transition_is_found(tmp_path: Path) -> None:
@@ -251,7 +290,7 @@ def test_rejecting_target_covers_nothing_and_does_not_pass(tmp_path: Path, capsy
     output = capsys.readouterr().out
     assert "100 %" not in output and "stated SUCCESS, answered SERVICE_NOT_AVAILABLE" in output
     first = report.data()["coverage"]["otherwise"][0]
-    assert first["times"] and (first["stated"], first["code"]) == ("SUCCESS", "SERVICE_NOT_AVAILABLE")
+    assert first["times"] and (first["stated"], first["answered"]) == ("SUCCESS", "SERVICE_NOT_AVAILABLE")
     assert (tmp_path / "report" / "histories" / first["history"]).exists()
 
 

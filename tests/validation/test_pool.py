@@ -79,7 +79,7 @@ def test_ipv6_flags_are_used_if_profile_accepts_them() -> None:
 
 
 def test_unreadable_records_are_stored_only_in_private_queues() -> None:
-    programs = generate(ProgramOptions("P494", 600, 1, configure=True, start=True, end=True))
+    programs = generate(ProgramOptions("P494", 600, 2, configure=True, start=True, end=True))
     ended = [program for program in programs if program.needs == ENDED]
     assert all(program.steps[-1] in (("crash", {}), ("question", {})) for program in ended)
     stored = set().union(*(stored_unread("P494", *program.steps) for program in ended))

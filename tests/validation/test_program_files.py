@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from spoilt import Spoilt, answering
 
 from nonempty import nonempty
-from rocketproof_properties.brokers.deployment import Setup, TargetError
+from rocketproof_properties.brokers.deployment import Setup, TargetError, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.commands import run
@@ -21,8 +22,10 @@ from rocketproof_properties.validation.handwritten.condition import condition_of
 from rocketproof_properties.validation.handwritten.programfile import load
 from rocketproof_properties.validation.handwritten.trial import perform
 from rocketproof_properties.validation.report import ValidationFinding, source
+from rocketproof_protocol import codes
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "properties" / "examples" / "bug-reports"
+FIRST = answering(codes.SEARCH_OFFSET_BY_TIMESTAMP, offset="0")
 PULLS = """
 STEPS = [
     [("send", {"topic": "orders", "body": "one"})] * 2,
@@ -85,6 +88,17 @@ def test_file_states_runs_a_property_and_settings_of_single_brokers(write: Calla
         ),
         ('STEPS = [("send", {}, {})]', "report.py:1:10: step send is not a name with one dict of arguments"),
         ('STEPS = [("send", {"body": 5})]', "report.py:1:10: step send: an argument has a wrong type"),
+        (
+            'STEPS = [("search", {"record": "a"})]',
+            "record is not the index of a record, or of two, but 'a'; write 0 or (0, 1)",
+        ),
+        ('STEPS = [("search", {"record": (0, 1, 2)})]', "report.py:1:10: step search: record is not the index of a record, or of two"),
+        ('STEPS = [("search", {"plus": 0.5})]', "report.py:1:10: step search: plus is not a whole number of ms but 0.5"),
+        ('STEPS = ["pull", ("search", {"record": 0, "time": 5})]', "step search: time and record are two times; remove one of them"),
+        (
+            'STEPS = [("pull", {"queue": 1}),\n    ("search", {"record": 0}), "pull"]',
+            "report.py:2:17: step search names a record, but no earlier step pulls its queue; write (\"pull\", {'topic': 'A', 'queue': 0})",
+        ),
         ('STEPS = [("send", {"client": "a"})]', "report.py:1:20: step send: client is not a number"),
         ('STEPS = [("send", {"broker": "broker-b"})]', "there is no broker 'broker-b'; use broker-a, or set BROKERS"),
         ('STEPS = [("wait", "1")]', "report.py:1:10: step wait needs a number of seconds"),
@@ -195,6 +209,17 @@ def test_restart_keeps_what_a_graceful_stop_writes(write: Callable[[str], str], 
     (trial,) = perform(load(write(text)), InProcess("P494"), tmp_path)
     assert trial.answers[4].fields["offset"] == "1" and trial.answers[5].name == "MESSAGE_ILLEGAL"
     assert trial.findings == [] and trial.judges(4)["reference"] == "agrees"
+
+
+@pytest.mark.parametrize(("target", "judged"), [(InProcess("P494"), "agrees"), (Spoilt(FIRST), "differs")], ids=["right", "wrong"])
+def test_search_by_time_is_compared_once_pull_has_shown_messages(
+    target: ValidationTarget, judged: str, write: Callable[[str], str], tmp_path: Path
+) -> None:
+    """An offset that is too small is not explained by messages that are not in their queue yet."""
+    text = 'STEPS = ["send", ("wait", 0.03), "send", ("pull", {"offset": 1, "hold": 5000}), ("search", {"record": 0})]'
+    (trial,) = perform(load(write(text)), target, tmp_path)
+    assert trial.answers[5].fields["offset"] == ("1" if judged == "agrees" else "0")
+    assert trial.judges(5)["reference"] == judged
 
 
 def test_clients_and_brokers_are_named_in_steps(write: Callable[[str], str], tmp_path: Path) -> None:

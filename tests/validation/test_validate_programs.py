@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from dataclasses import replace
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +32,8 @@ NAMES = ProgramNames("p1-", 1)
 
 def context() -> Context:
     places = [StoredPlace(0, 0, True, True, "A"), StoredPlace(200, 1, False, True, "A")]
-    return Context(NAMES, "broker-a", places, 65_536, pulled=places)
+    times = defaultdict[tuple[str, str, int], dict[int, int]](lambda: {0: 1000, 1: 1005, 5: 1100})
+    return Context(NAMES, "broker-a", places, 65_536, pulled=places, store_times=times)
 
 
 @cache
@@ -192,6 +195,25 @@ def test_message_uses_short_names_and_is_recorded_with_full_names() -> None:
     sent = call.command().ext_fields
     assert sent is not None
     assert (sent["b"], sent["e"], sent["j"], sent["k"], sent["l"]) == ("p1-A", "3", "5", "true", "7")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "time"),
+    [
+        ({"record": 0}, 1000),
+        ({"record": -1, "plus": 1}, 1101),
+        ({"record": 4}, 1005),
+        ({"record": (0, 1)}, 1002),
+        ({"time": 7, "plus": -8}, -1),
+    ],
+)
+def test_search_names_time_by_pulled_records(wanted: dict[str, Any], time: int) -> None:
+    call = request_of(("search", wanted), context())
+    assert call is not None and call.fields["timestamp"] == str(time)
+
+
+def test_search_by_record_of_queue_without_pulled_records_does_nothing() -> None:
+    assert request_of(("search", {"record": 0}), Context(NAMES, "broker-a")) is None
 
 
 def test_batch_has_its_own_code() -> None:

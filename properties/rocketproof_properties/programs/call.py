@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypedDict
@@ -87,7 +87,8 @@ class Context:
     """The state that the steps of one program share: names, broker, the messages acknowledged so far, and the number of messages sent back.
 
     - `end`: the end of the log as far as responses show it; None before the first response. `file_size`: bytes of each of its files.
-    - `pulled`: the messages that pulls have returned so far.
+    - `pulled`: the messages that pulls have returned so far. `store_times`: their store times (ms), by broker, topic
+      and queue, and by offset.
     - `gone`: the places of acknowledged messages whose topic was deleted later. No queue has them any more.
     - `silent`: the groups without retry queues. `discarded`: the number of messages sent back to them, which are stored nowhere (HAZ-30).
     - `last`: topic, queue and offset of the last acknowledged message; None after a topic was deleted.
@@ -102,6 +103,7 @@ class Context:
     broker: str
     known: list[StoredPlace] = field(default_factory=list)
     pulled: list[StoredPlace] = field(default_factory=list, kw_only=True)
+    store_times: defaultdict[tuple[str, str, int], dict[int, int]] = field(default_factory=lambda: defaultdict(dict), kw_only=True)
     file_size: int = 0
     end: int | None = None
     last: tuple[str, int, int] | None = None

@@ -291,6 +291,10 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("", step("earliest", "topic queue"), changes=(1, 2)),
     phrase("", step("search", "topic queue time upper"), changes=(1, 2)),
     phrase("messages by a time", step("send", "items queue", topic="A"), step("search", "time upper", topic="A")),
+    phrase(
+        "messages by a time near theirs", step("send", "items", topic="A"), _DISPATCHED, step("send", "items", topic="A"), _DISPATCHED,
+        step("pull", topic="A"), *[step("search", "record plus upper", topic="A")] * 2, changes=(1, 1, 2),
+    ),
     phrase("", step("pull", "topic queue most offset group commit version altered"), changes=(1, 2, 3)),
     phrase(
         "a pull with a further field", step("send", "items", topic="A"), step("pull", "altered offset most tags", topic="A"),

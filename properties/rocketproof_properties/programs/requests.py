@@ -293,13 +293,33 @@ def earliest(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> 
     return RecordedCall("earliest", to, codes.GET_EARLIEST_MSG_STORETIME, {"topic": context.names.topic(topic), "queueId": str(queue)})
 
 
-def search(context: Context, to: str, *, topic: str = "A", queue: int = 0, time: int = 0, upper: bool | None = None) -> RecordedCall:
-    """Query a queue's offset by store time in ms.
+def search(
+    context: Context,
+    to: str,
+    *,
+    topic: str = "A",
+    queue: int = 0,
+    time: int = 0,
+    upper: bool | None = None,
+    record: int | Sequence[int] | None = None,
+    plus: int = 0,
+) -> RecordedCall | None:
+    """Query a queue's offset by store time in ms. Return None if `record` is given and no pull has returned a record of the queue.
 
     The result is the first message at this time or later or, with `upper`, the last one at this time or earlier. None leaves the bound out;
     older releases ignore it.
+
+    - `record`: instead of `time` the store time of a record that pulls have returned, by its index in the queue. Two records stand for the
+      middle between their times, rounded down.
+    - `plus`: added to the time (ms).
     """
-    fields = {"topic": context.names.topic(topic), "queueId": str(queue), "timestamp": str(time)}
+    if record is not None:
+        stored = [at for _, at in sorted(context.store_times[to, context.names.topic(topic), queue].items())]
+        if not stored:
+            return None
+        first, second = (record, record) if isinstance(record, int) else record
+        time = (stored[first % len(stored)] + stored[second % len(stored)]) // 2
+    fields = {"topic": context.names.topic(topic), "queueId": str(queue), "timestamp": str(time + plus)}
     bound = {} if upper is None else {"boundaryType": UPPER if upper else "LOWER"}
     return RecordedCall("search", to, codes.SEARCH_OFFSET_BY_TIMESTAMP, fields | bound)
 

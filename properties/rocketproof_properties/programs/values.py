@@ -238,7 +238,14 @@ VALUES: Final[Mapping[str, Values]] = {
     "max_offset": {"topic": _QUERIED, "queue": _QUERIED_QUEUES, "altered": (None, ("committed", "true"), ("committed", "false"))},
     "stats": {"topic": _QUERIED},
     "earliest": {"topic": _QUERIED, "queue": (0, 1, 2, 3, 4, 5, 6, 7, 8, -1, -2)},
-    "search": {"topic": _QUERIED, "queue": _QUERIED_QUEUES, "time": (0, LONG_MAX, -1, *_TIMES), "upper": (None, True, False)},
+    "search": {
+        "topic": _QUERIED,
+        "queue": _QUERIED_QUEUES,
+        "time": (0, LONG_MAX, -1, *_TIMES),
+        "upper": (None, True, False),
+        "record": (0, -1, 1, (0, -1), (0, 1)),
+        "plus": (0, 1, -1),
+    },
     "pull": {
         "topic": _QUERIED,
         "queue": (0, 1, 4, -1),

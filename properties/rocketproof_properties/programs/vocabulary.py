@@ -53,10 +53,29 @@ class StepKind:
     validated: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
 
 
-def _request_step(sentence: str, build: Callable[..., RecordedCall | None], needs: Capability | None = None) -> StepKind:
+def _request_step(
+    sentence: str,
+    build: Callable[..., RecordedCall | None],
+    needs: Capability | None = None,
+    validated: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None,
+) -> StepKind:
     """Return the row of a step that becomes a request. Its arguments are the builder's keywords."""
     parameters = inspect.signature(build).parameters.values()
-    return StepKind(sentence, {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}, build, needs)
+    return StepKind(sentence, {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}, build, needs, validated)
+
+
+def _one_time(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a search. Raises InputError if its time is neither a number, nor one of a record or of two records."""
+    record = given["record"]
+    for name, value in (("time", given["time"]), ("plus", given["plus"])):
+        if type(value) is not int:
+            raise InputError(f"step search: {name} is not a whole number of ms but {value!r}")
+    indices = record if isinstance(record, list | tuple) and len(record) == 2 else [0 if record is None else record]
+    if any(type(index) is not int for index in indices):
+        raise InputError(f"step search: record is not the index of a record, or of two, but {record!r}; write 0 or (0, 1)")
+    if record is not None and given["time"]:
+        raise InputError("step search: time and record are two times; remove one of them")
+    return {**given}
 
 
 def _direct_step(
@@ -95,7 +114,11 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "min_offset": _request_step("a client queries the first offset of a queue", requests.min_offset),
     "stats": _request_step("a client queries the end offsets of a topic's queues", requests.stats),
     "earliest": _request_step("a client queries the store time of a queue's first message", requests.earliest),
-    "search": _request_step("a client queries a queue's offset by store time", requests.search),
+    "search": _request_step(
+        "a client queries a queue's offset by store time; `record` gives that of a record which a pull has returned",
+        requests.search,
+        validated=_one_time,
+    ),
     "pull": _request_step("a consumer pulls records of a queue", requests.pull),
     "progress": _request_step("a consumer queries its group's offset in a queue", requests.progress),
     "commit": _request_step("a consumer commits its group's offset in a queue", requests.commit),

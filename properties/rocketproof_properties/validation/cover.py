@@ -6,7 +6,7 @@ contradicts the program up to there. What is not covered has a reason.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
@@ -19,8 +19,7 @@ from rocketproof_traces.history.exchange import Exchange
 from ..brokers.runs.parsed import ParsedHistory, load
 from ..judging.verdicts import JudgedProgram
 from ..programs.call import Context, StoredPlace
-from ..programs.cover.scopes import NOT_DRIVEN
-from ..programs.cover.statespace import NotTaken, OutsideTransition, StateGraph
+from ..programs.cover.statespace import NotTaken, OutsideTransition, StatedResponse, StateGraph
 from ..programs.coverplan import CoverPlan
 from ..programs.names import ProgramNames
 from ..programs.vocabulary import Step, is_request, request_of
@@ -89,27 +88,25 @@ class ActionCoverage:
 class StatedOtherwise:
     """A response that the specification states, and what the target answered instead, with one history that shows it.
 
-    `code` is the name or number of the response's code, or "no response".
+    Both are names of codes, with the offset of a search, or "a response" and "no response".
     """
 
     scope: str
     part: str
     action: str
     stated: str
-    code: str
+    answered: str
     history: str = field(compare=False)
 
     def __str__(self) -> str:
-        return f"{self.scope}, {self.part}: {self.action}: stated {self.stated or 'a response'}, answered {self.code} ({self.history})"
+        return f"{self.scope}, {self.part}: {self.action}: stated {self.stated}, answered {self.answered} ({self.history})"
 
 
 @dataclass(frozen=True)
 class CoverageReport:
-    """The coverage of all actions of all driven scopes, the scopes that are not driven with the reason, and responses that differ from the
-    stated ones, with their numbers."""
+    """The coverage of all actions of all driven scopes, and responses that differ from the stated ones, with their numbers."""
 
     rows: Sequence[ActionCoverage]
-    not_driven: Mapping[str, str]
     otherwise: Mapping[StatedOtherwise, int] = field(default_factory=dict)
 
     @cached_property
@@ -151,7 +148,6 @@ class CoverageReport:
             "covered": covered,
             "scopes": [{name: row.record()[name] for name in _OF_SCOPE} for row in self.scopes.values()],
             "actions": [row.record() for row in self.rows],
-            "notDriven": dict(self.not_driven),
             "otherwise": [{**asdict(each), "times": times} for each, times in self.otherwise.items()],
         }
 
@@ -172,7 +168,7 @@ def coverage(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> CoverageReport
     for number, graph in enumerate(plan.graphs):
         missing = Uncovered.LACKING if number in plan.lacking else Uncovered.NOT_PERFORMED
         rows += _rows(graph, [shown.get((number, edge), missing) for edge in range(len(graph.edges))])
-    return CoverageReport(rows, NOT_DRIVEN, otherwise)
+    return CoverageReport(rows, otherwise)
 
 
 def rejected_as_busy(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> set[int]:
@@ -257,18 +253,23 @@ def _shown(
         transition = graph.edges[edge.edge]
         found = why or _result(transition, mine, whole=history.whole)
         if found is Uncovered.OTHERWISE:
-            answered = _answered(mine[transition.response.at])
-            action, stated = transition.choice.action, transition.response.code
-            otherwise[StatedOtherwise(graph.model.scope, graph.model.part, action, stated, answered, judged.path.name)] += 1
+            what = graph.model.scope, graph.model.part, transition.choice.action, *_differing(transition.response, mine)
+            otherwise[StatedOtherwise(*what, judged.path.name)] += 1
         if found is None and (contradicted or any(each is not None and {each.seq, each.end} & events for each in mine)):
             found = Uncovered.CONTRADICTED
         yield (edge.graph, edge.edge), found
         why = found and Uncovered.AFTER
 
 
-def _answered(exchange: Exchange | None) -> str:
-    code = None if exchange is None else exchange.code
-    return "no response" if code is None else codes.ANSWERS.get(code, str(code))
+def _differing(stated: StatedResponse, exchanges: Sequence[Exchange | None]) -> tuple[str, str]:
+    """Return the stated response and the response of the target, which differs."""
+    exchange = exchanges[stated.at]
+    if exchange is None or exchange.code is None:
+        return stated.code or "a response", "no response"
+    code = codes.ANSWERS.get(exchange.code, str(exchange.code))
+    if stated.offset is None:
+        return stated.code or "a response", code
+    return f"{stated.code}, offset {stated.offset}", f"{code}, offset {exchange.response_fields.get('offset')}"
 
 
 def _result(edge: OutsideTransition, exchanges: Sequence[Exchange | None], *, whole: bool) -> Uncovered | None:
@@ -283,6 +284,8 @@ def _result(edge: OutsideTransition, exchanges: Sequence[Exchange | None], *, wh
     if first.refused:
         return Uncovered.BUSY
     if first.code is None or (edge.response.code and codes.ANSWERS.get(first.code) != edge.response.code):
+        return Uncovered.OTHERWISE
+    if edge.response.offset is not None and first.response_fields.get("offset") != str(edge.response.offset):
         return Uncovered.OTHERWISE
     return None
 
@@ -308,6 +311,7 @@ def _op(step: Step) -> str | None:
     """Return the operation of a step's request in histories, None if it sends none."""
     if not is_request(step[0]):
         return None
-    context = Context(ProgramNames("", 0), "", known=[StoredPlace(0, 0, True, True, "A")])
+    times = defaultdict[tuple[str, str, int], dict[int, int]](lambda: {0: 0})
+    context = Context(ProgramNames("", 0), "", known=[StoredPlace(0, 0, True, True, "A")], store_times=times)
     call = request_of(step, context)
     return None if call is None else call.op

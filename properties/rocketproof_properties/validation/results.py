@@ -96,8 +96,6 @@ def _coverage(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
             details=lines([*(f"{times:,}: {reason}" for reason, times in total["rest"].items()), *map(_action, actions)]),
             properties={"inScope": str(total["inScope"]), "reachable": str(reachable), "covered": str(covered)},
         )  # fmt: skip
-    for name, reason in data["notDriven"].items():
-        yield Result(f"cover.{name}", _COVERED, "skipped", "not driven", "covered", profile, scope=name, message=f"not driven: {reason}")
 
 
 def _action(row: Mapping[str, Any]) -> str:

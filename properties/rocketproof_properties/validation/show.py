@@ -263,8 +263,6 @@ def _print_coverage(coverage: CoverageReport | None, page: Page) -> None:
         reasons.update({reason.value: times for reason, times in row.rest.items()})
     page.line("The rest, by reason:")
     page.table((TableRow((f"{times:,}",), reason) for reason, times in reasons.most_common()), right=(0,), indent=4)
-    for scope, why in coverage.not_driven.items():
-        _folded(f"scope {scope} is not driven: {why}", page, style="yellow")
     missed = sorted((row for row in coverage.rows if row.missed), key=lambda row: -row.missed)
     for row in missed[:_FEW]:
         _folded(f"{row.scope}, {row.part}: {row.action}: {row.missed:,} of {row.reachable:,} not covered", page, style="bold yellow")

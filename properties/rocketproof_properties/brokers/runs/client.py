@@ -342,7 +342,9 @@ class ProgramClient:
         fields = answer.ext_fields or {}
         if call.op == "pull" and answer.code in OK:
             found = (record_at(data, place_of(data)) for data in records_in(answer.body or b""))
-            self._context.pulled += [StoredPlace(row.at, row.queue_offset, False, True, row.topic) for row in found if row is not None]
+            for row in filter(None, found):
+                self._context.pulled.append(StoredPlace(row.at, row.queue_offset, False, True, row.topic))
+                self._context.store_times[call.to, row.topic, row.queue_id][row.queue_offset] = row.store_timestamp
         if answer.code in OK:
             self._learn_change(call)
         if call.op not in ("send", "batch") or answer.code not in OK or "msgId" not in fields:
@@ -367,6 +369,8 @@ class ProgramClient:
             context.discarded += call.fields.get("group", "") in context.silent
         elif call.op == "delete_topic":
             context.gone |= {message.place for message in context.known if message.topic == call.fields.get("topic")}
+            for queue in [queue for queue in context.store_times if queue[:2] == (call.to, call.fields.get("topic"))]:
+                del context.store_times[queue]
         elif call.op == "update_group":
             name, group = group_in(call.body)
             if group.silent:

@@ -12,10 +12,12 @@ otherwise the responses up to the first requests that overlap.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from rocketproof_impl.broker.inspection import UPPER
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record as records
 from rocketproof_profiles import Profile
@@ -43,6 +45,7 @@ from .masks import MOVING
 from .orders import Arrived, Cleaned, Item
 from .readback import ReadBack
 from .registered import Registered
+from .searches import offset_by_time
 
 _PATIENT: Final = 0.9
 """A held pull must wait this fraction of its timeout, as clocks differ slightly."""
@@ -80,7 +83,10 @@ class ReferenceReplay:
         self._of_others: set[int] = set()
         self._with_response: set[str] = set()
         self._lengths: dict[tuple[str, str], tuple[int, int]] = {}
+        self._shown: dict[tuple[str, int], int] = {}
+        """The largest end of each queue in responses to pulls, since the last restart or deletion of a topic."""
         self._by_key: list[tuple[Exchange, list[int]]] = []
+        self._named = Counter(place for each in self.history.exchanges for place in each.places)
         version = str(self.history.origin.get("version", ""))
         version = version or ("5." if self.profile.name.startswith("P5") else "4.")
         self.same = RunComparison(version, 0 if self.followed.exact else None, self.history.millis + _CLOCKS)
@@ -109,6 +115,7 @@ class ReferenceReplay:
                 self.followed.happen(item)
                 if item.op in ("crash", "stop", "restart"):
                     self._lengths.clear()
+                    self._shown.clear()
             elif item.refused:
                 continue
             elif item.op == "update_topic" and has_other_files(item.fields):
@@ -116,6 +123,7 @@ class ReferenceReplay:
             elif item.closed != "fail":
                 response = self.followed.answer(item)
                 yield from self._routed(item, list(self._compared(item, response)))
+                self._note_end(item)
                 if self._is_unserved(item, response):
                     return
                 if item.is_doubled or item.is_lost:
@@ -146,6 +154,15 @@ class ReferenceReplay:
         ours = self.followed.notified(item.value["client"])
         if "error" not in item.value and item.value["groups"] != ours:
             yield FieldDifference("notified", item.value["groups"], ours, f"event {item.seq} (notified)", item.seq)
+
+    def _note_end(self, exchange: Exchange) -> None:
+        """Note the end of a queue that a pull has shown, and forget it if a topic may have been deleted."""
+        topic, queue = exchange.fields.get("topic", ""), java_int(exchange.fields.get("queueId", ""))
+        end = java_long(exchange.response_fields.get("maxOffset", "")) if exchange.op == "pull" else None
+        if exchange.op == "delete_topic":
+            self._shown.clear()
+        elif end is not None and queue is not None:
+            self._shown[topic, queue] = max(end, self._shown.get((topic, queue), 0))
 
     @staticmethod
     def _is_unserved(exchange: Exchange, response: Command | None) -> bool:
@@ -192,6 +209,8 @@ class ReferenceReplay:
         if response is not None and exchange.fields.get("topic") in MOVING and exchange.op in OF_MOVING:
             yield from self._moving(exchange, recorded, response)
             return
+        if response is not None and exchange.op == "search":
+            response = self._at_target_times(exchange, recorded, response)
         if response is not None and not self._is_comparable(exchange, recorded, response):
             return
         if response is not None and response.remark is not None:
@@ -315,6 +334,26 @@ class ReferenceReplay:
         if theirs != expected and self.names.is_mine(topic):
             yield FieldDifference(TIMESTAMP, theirs, expected)
 
+    def _at_target_times(self, exchange: Exchange, recorded: RecordedResponse, response: Command) -> Command:
+        """Return the response to a search by time with the offset for the target's store times, or the recorded one if they are unknown."""
+        topic, queue = exchange.fields.get("topic"), java_int(exchange.fields.get("queueId", ""))
+        time = java_long(exchange.fields.get("timestamp", ""))
+        if topic is None or queue is None or time is None or not {recorded.code, response.code} <= {codes.SUCCESS}:
+            return response
+        store, theirs = self.followed.broker.store, self.followed.theirs
+        there = {own: place for place, own in self.followed.places.items() if self._named[place] < 2}  # else a later record has its place
+
+        def stored_at(offset: int) -> int | None:
+            ours = store.get_message(topic, queue, offset)
+            place = -1 if ours is None else there.get(ours.physical_offset, -1)
+            return theirs[place].store_timestamp if place in theirs else None
+
+        upper = exchange.fields.get("boundaryType", "").upper() == UPPER
+        bounds = self.profile.bounds_by_time
+        offset = offset_by_time(store.queues.find(topic, queue), stored_at, time, bounds=bounds, upper=upper)
+        known = offset is not None and self.names.is_mine(topic)
+        return replace(response, ext_fields={"offset": str(offset)} if known else dict(recorded.fields))
+
     def _is_comparable(self, exchange: Exchange, recorded: RecordedResponse, response: Command) -> bool:
         """Whether the two responses should be equal."""
         if recorded.code != response.code and exchange.op == "route" and self._asks_again(exchange):
@@ -336,6 +375,9 @@ class ReferenceReplay:
             return False  # every record is dispatched
         if exchange.op == "progress":
             return False  # a group's progress is set by commits, not by dispatching
+        topic, queue = exchange.fields.get("topic", ""), java_int(exchange.fields.get("queueId", ""))
+        if queue is not None and self._shown.get((topic, queue), -1) >= self.followed.broker.store.max_offset(topic, queue):
+            return False  # an earlier pull has shown every record
         return any(_is_less(theirs, ours.get(name, "0")) for name, theirs in recorded.fields.items())
 
     def _made_by_others(self, exchange: Exchange) -> bool:

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig, group_to_data
 from rocketproof_impl.message import Host, Message
-from rocketproof_impl.store.bytime import StoredAt, offset_at
 from rocketproof_impl.store.index import keys_of
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import codes
@@ -29,6 +28,7 @@ from .comparison import ENTRY, TIMESTAMP, FieldDifference, RunComparison, messag
 from .dispatched import is_soon
 from .driver import SECONDS
 from .following import Follower
+from .searches import offset_by_time
 
 NEXT_OFFSET: Final = "next offset"
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
@@ -250,7 +250,10 @@ class ReadBack:
 
         args, fields = recorded["args"], response["fields"]
         if recorded["name"] == "search" and response["code"] == codes.SUCCESS:
-            fields["offset"] = str(self._searched(args, partial(stored, args["topic"], args["queue"]), recorded["fields"].get("offset")))
+            queue = self.store.queues.find(args["topic"], args["queue"])
+            bounds, times = self.followed.profile.bounds_by_time, partial(stored, args["topic"], args["queue"])
+            offset = offset_by_time(queue, times, args["time"], bounds=bounds, upper=bool(args.get("upper")))
+            fields["offset"] = recorded["fields"].get("offset") if offset is None else str(offset)
         if recorded["code"] != response["code"]:
             yield FieldDifference("code", [recorded["code"], recorded["remark"]], [response["code"], response["remark"]])
             return
@@ -270,17 +273,6 @@ class ReadBack:
             their_places = [theirs[at].physical_offset if at in theirs else None for at in response["places"]]
             if None not in their_places and recorded.get("places") != their_places:
                 yield FieldDifference("records", recorded.get("places"), their_places)
-
-    def _searched(self, args: Mapping[str, Any], stored_at: StoredAt, recorded: object) -> object:
-        """Return the offset for a target's time, using the target's store times of the queue's messages. If one of them is unknown, return
-        the `recorded` offset."""
-        queue = self.store.queues.find(args["topic"], args["queue"])
-        if queue is None:
-            return 0
-        if any(stored_at(offset) is None for offset in range(queue.min_offset, queue.max_offset)):
-            return recorded
-        bounds = self.followed.profile.bounds_by_time
-        return offset_at(queue, stored_at, args["time"], bounds=bounds, upper=bool(args.get("upper")))
 
     def _found(
         self, fields: Mapping[str, str], own_places: Iterable[int], answer: Mapping[str, Any], late: Collection[int] = ()

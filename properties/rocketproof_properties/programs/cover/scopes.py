@@ -1,4 +1,4 @@
-"""The scopes that the cover drives, and those that it does not drive, with the reason."""
+"""The scopes that the cover drives: all that requests can take transitions of."""
 
 from __future__ import annotations
 
@@ -23,8 +23,3 @@ OWN: Final = frozenset({sending.SUBJECT, "B", sending.GROUP, smallmodels.RETRY, 
 
 NAME_SERVER_SCOPES: Final = frozenset({"registrations", "told"})
 """The scopes whose requests go to a name server."""
-
-NOT_DRIVEN: Final[Mapping[str, str]] = {
-    "times": "no response to a send states the store time that a query needs; after each program, queues are searched by such times",
-}
-"""Why the other scopes that requests could drive are not driven."""

@@ -6,6 +6,7 @@ services are steps of the model. A path takes them only if a step can wait for t
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -26,6 +27,7 @@ from rocketproof_spec.part import Part
 from rocketproof_spec.registering import Registrations
 from rocketproof_spec.sendbacks import Sendbacks
 from rocketproof_spec.sizes import OWN, Sizes
+from rocketproof_spec.times import Times
 from rocketproof_spec.transactions import Transactions
 
 from ..settings import ENDED, READ_ONLY, needs_of
@@ -424,12 +426,83 @@ def told(profile: str) -> Iterator[OutsideModel]:
     )  # fmt: skip
 
 
+# Offsets by time
+
+_MOMENT: Final = 20  # milliseconds of a wait, so that store times differ by more than the few that separate a time from a neighbour
+_ARRIVAL: Final = 5000  # milliseconds that a broker may hold the pull of a message that is not in its queue yet
+
+
+def times(profile: str) -> Iterator[OutsideModel]:
+    """Yield the searches by time: before, at, between and after the store times of a queue.
+
+    Any moment is queried, also the present and later ones: an offset depends only on what is stored. The scope's condition that only past
+    moments are queried is for claims about messages that are stored after a query.
+    """
+    part = Times("times")
+    value = _Columns(part)
+    instance = _instance(part, profile, {"past": False})
+    start = initial(instance)
+    kept = frozenset(v.slot(at) for v in part.model.variables if v.name in ("now", "records", "stored") for at in v.elements())
+
+    def normal(state: State) -> State:
+        return tuple(code if slot in kept else start[slot] for slot, code in enumerate(state))
+
+    def stored(state: State) -> list[int]:
+        return sorted({value(state, "stored", offset) for offset in range(value(state, "records"))})
+
+    def append(values: Values, state: State) -> Sequence[Step] | NotTaken:
+        if value(state, "now") in stored(state):
+            return NotTaken.SAME_TIME
+        count = values["messages"]
+        items = {"items": [[f"message {number}", {}] for number in range(count)]} if count > 1 else {}
+        first = value(state, "records")
+        return [("send", {"topic": SUBJECT, **items}), ("pull", {"topic": SUBJECT, "offset": first, "most": 1, "hold": _ARRIVAL})]
+
+    def tick(values: Values, state: State) -> Sequence[Step]:
+        del values, state
+        return [("time", {"millis": _MOMENT})]
+
+    def look_up(values: Values, state: State) -> Sequence[Step]:
+        return [("search", {"topic": SUBJECT, "upper": values["above"], **_time_of(values["time"], stored(state))})]
+
+    def response(choice: Choice, states: Sequence[State]) -> StatedResponse:
+        if choice.action == "look_up":
+            return StatedResponse("SUCCESS", offset=value(states[1], "told"))
+        return StatedResponse(silent=True) if choice.action == "tick" else _SUCCESS
+
+    yield OutsideModel(
+        "times", "", instance, {"append": append, "tick": tick, "look_up": look_up}, normal, response,
+        prelude=(("topic", {"topic": SUBJECT, "read": 1, "write": 1}),),
+    )  # fmt: skip
+
+
+def _time_of(moment: int, stored: Sequence[int]) -> dict[str, Any]:
+    """Return the arguments of a search for a moment of the model. `stored`: the moments at which messages were stored, each once.
+
+    One message of each moment was pulled, so that its index is that of its moment. A moment between two of them is as near to them in
+    milliseconds as in the model: nearer to the first, nearer to the second, or in the middle.
+    """
+    if not stored:
+        return {"time": moment}
+    if moment in stored:
+        return {"record": stored.index(moment)}
+    after = bisect_left(stored, moment)
+    if after in (0, len(stored)):
+        end = max(after - 1, 0)
+        return {"record": end, "plus": moment - stored[end]}
+    before, to_first, to_second = after - 1, moment - stored[after - 1], stored[after] - moment
+    if to_first == to_second:
+        return {"record": (before, after)}
+    return {"record": before, "plus": 1} if to_first < to_second else {"record": after, "plus": -1}
+
+
 DRIVEN: Final[Mapping[str, Callable[[str], Iterator[OutsideModel]]]] = {
     "backs": sendbacks,
     "delays": delays,
     "transactions": transactions,
     "meeting": meeting,
     "sizes": sizes,
+    "times": times,
     "registrations": registrations,
     "told": told,
 }

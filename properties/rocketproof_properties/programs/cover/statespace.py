@@ -39,6 +39,7 @@ class NotTaken(Enum):
     ABSENT = "the release does not serve the request"
     EMULATED = "takes too long; a message with the same content replaces it"
     OWN = "only the target's own broker does it; programs drive the name server by a fictitious one"
+    SAME_TIME = "two requests cannot be made to arrive within one millisecond; a batch has equal store times"
     LOCAL = "a step of the client alone, without a request"
 
 
@@ -59,11 +60,15 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class StatedResponse:
-    """The response in the specification. `code`: its name, "" for any. `at`: the step that it answers. `silent`: there is none."""
+    """The response in the specification.
+
+    `code`: its name, "" for any. `offset`: the offset in its header, None for any. `at`: the step that it answers. `silent`: there is none.
+    """
 
     code: str = ""
     at: int = 0
     silent: bool = False
+    offset: int | None = None
 
 
 @dataclass(frozen=True)

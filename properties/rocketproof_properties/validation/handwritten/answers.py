@@ -111,7 +111,7 @@ class Answer:
     def text(self) -> str:
         """The response in one line."""
         if not self.asked:
-            return "nothing to act on" if self.step[0] in ("back", "end") else ""
+            return "nothing to act on" if self.step[0] in ("back", "end", "search") else ""
         if self.error:
             return one_line(self.error)
         fields = [f"{name}={_short(value)}" for name, value in self._shared_fields.items()]

@@ -220,7 +220,20 @@ class _Reader:
         for name, args in steps:
             if args.get("broker", names[0]) not in names:
                 self._refuse(f"step {name}: there is no broker {args['broker']!r}; use {', '.join(names)}, or set BROKERS", name, "broker")
+        self._check_records(steps)
         return steps
+
+    def _check_records(self, steps: Sequence[Step]) -> None:
+        """Report a search by the store time of a record that no earlier step can have pulled."""
+        pulled: list[dict[str, Any]] = []
+        for step in (each for each in steps if each[0] in ("pull", "search")):
+            values = arguments(step) | step[1]
+            queue: dict[str, Any] = {name: values[name] for name in ("topic", "queue", "broker") if name in values}
+            if step[0] == "pull":
+                pulled.append(queue)
+            elif values["record"] is not None and queue not in pulled:
+                hint = f'write ("pull", {queue}) before it'
+                self._refuse(f"step search names a record, but no earlier step pulls its queue; {hint}", "search", "record")
 
     def _flat(self, value: Any) -> Iterable[Step]:
         """Yield the steps of a list, of lists in it, and so on."""

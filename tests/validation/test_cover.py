@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import deque
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 from spoilt import Spoilt
 
 from nonempty import nonempty
@@ -289,6 +291,8 @@ def test_rejecting_target_covers_nothing_and_does_not_pass(tmp_path: Path, capsy
     show.render(report, tmp_path / "report")
     output = capsys.readouterr().out
     assert "100 %" not in output and "stated SUCCESS, answered SERVICE_NOT_AVAILABLE" in output
+    schema = json.loads((Path(__file__).parents[2] / "properties/docs/schemas/validation.schema.json").read_text("utf-8"))
+    Draft202012Validator(schema).validate(report.data())
     first = report.data()["coverage"]["otherwise"][0]
     assert first["times"] and (first["stated"], first["answered"]) == ("SUCCESS", "SERVICE_NOT_AVAILABLE")
     assert (tmp_path / "report" / "histories" / first["history"]).exists()

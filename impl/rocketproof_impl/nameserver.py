@@ -24,8 +24,10 @@ from rocketproof_protocol.codes import (
     WIPE_WRITE_PERM_OF_BROKER,
 )
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG
 
 from .java import JavaError, boolean_text, parse_boolean, parse_int, parse_long
+from .nameserversettings import NameServerSettings
 from .ports import Clock
 from .registered import decompressed
 from .remoting.command import Command, response_to
@@ -41,7 +43,7 @@ from .route import (
     encode_json,
     encode_route,
 )
-from .routeinfo import ORDER_TOPIC_CONFIG, RouteInfoManager
+from .routeinfo import DEFAULTS, RouteInfoManager
 from .store.record import body_crc
 from .topic import DataVersion, table_from_data, version_from_data, version_to_data
 
@@ -49,8 +51,8 @@ from .topic import DataVersion, table_from_data, version_from_data, version_to_d
 class NameServer(RouteInfoManager):
     """The tables, and the handlers of requests for them."""
 
-    def __init__(self, clock: Clock, *, order_message_enable: bool = False, profile: Profile = PROFILES["P49"]) -> None:
-        super().__init__(clock, order_message_enable=order_message_enable, profile=profile)
+    def __init__(self, clock: Clock, *, settings: NameServerSettings = DEFAULTS, profile: Profile = PROFILES["P49"]) -> None:
+        super().__init__(clock, settings=settings, profile=profile)
         served = {
             REGISTER_TOPIC: profile.takes_topics,
             ADD_WRITE_PERM_OF_BROKER: profile.gives_write_permission,
@@ -116,7 +118,10 @@ def _is_intact(request: Command) -> bool:
 
 
 def _register(server: NameServer, channel: Channel, request: Command, response: Command) -> None:
-    """Handle request 103. The response has the master's addresses, and the order topics as its body (NS-02, NS-12)."""
+    """Handle request 103. The response has the master's addresses, and the order topics as its body (NS-02, NS-12).
+
+    A setting of later name servers leaves out the order topics.
+    """
     if server.profile.compares_versions and not _is_intact(request):
         response.code, response.remark = SYSTEM_ERROR, "crc32 not match"
         return
@@ -139,7 +144,8 @@ def _register(server: NameServer, channel: Channel, request: Command, response: 
         return
     addresses = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
     response.ext_fields = {name: address for name, address in addresses.items() if address is not None}
-    response.body = _kv_table(server, ORDER_TOPIC_CONFIG)
+    if server.settings.return_order_topic_config_to_broker or not server.profile.may_keep_order_topics:
+        response.body = _kv_table(server, ORDER_TOPIC_CONFIG)
 
 
 def _register_topic(server: NameServer, _: Channel, request: Command, __: Command) -> None:

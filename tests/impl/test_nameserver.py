@@ -17,6 +17,7 @@ from rocketproof_impl import kvconfig, routeinfo
 from rocketproof_impl.bounds import ENTRY
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.nameserver import NameServer
+from rocketproof_impl.nameserversettings import NameServerSettings
 from rocketproof_impl.producer.publish import PublishInfo, publish_info
 from rocketproof_impl.registered import compressed, decompressed
 from rocketproof_impl.remoting.command import ONE_WAY, Command
@@ -434,7 +435,7 @@ def test_a_route_is_a_copy(server: NameServer) -> None:
 @behaviour("NS-06")
 @pytest.mark.parametrize(("enabled", "expected"), [(False, None), (True, "broker-a:4")])
 def test_order_topics_are_in_the_route_if_enabled(clock: SimulatedClock, enabled: bool, expected: str | None) -> None:
-    server = NameServer(clock, order_message_enable=enabled)
+    server = NameServer(clock, settings=NameServerSettings(order_message_enable=enabled))
     register(server, "broker-a", T, TopicConfig("U"))
     ask(server, codes.PUT_KV_CONFIG, namespace="ORDER_TOPIC_CONFIG", key="T", value="broker-a:4")
     answer = ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic="T")

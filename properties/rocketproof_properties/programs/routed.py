@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG
+
 from .phrase import Phrase, phrase, step
 from .phrases import TOPIC_A, sent
+from .settings import ORDERED
 from .values import VALUES, one_of
 
 _REGISTERED: Final = "address broker_id topics version sys_flag lacking filters checked empty altered"
@@ -18,6 +21,14 @@ _ELSEWHERE: Final = {"name": "broker-z", "address": "10.0.0.4:1"}
 """A broker that no other phrase names: nothing else is registered over its connection."""
 _PERMITTED: Final = ({"A": (4, 4, 7), "B": (2, 2, 3)}, *VALUES["register"]["topics"])
 _LOOKED_UP: Final = step("route", topic=one_of("R", "S"))
+_LOOKED_UP_BOTH: Final = (step("route", topic="R"), step("route", topic="S"))
+_KEPT_ORDER: Final = (
+    step("put_value", "value", space=ORDER_TOPIC_CONFIG, key=one_of("R", "S"), value="broker-x:4"),
+    step("register", "version", topics={"R": (4, 4, 6), "S": (4, 4, 6)}), *_LOOKED_UP_BOTH, step("values", space=ORDER_TOPIC_CONFIG),
+)  # fmt: skip
+"""The order of a topic that no broker of the target has."""
+_WITH_R_AND_S: Final = ({"R": (4, 4, 6), "S": (2, 2, 6)}, {"S": (4, 4, 6), "R": (4, 4, 6)})
+_WITHOUT_R: Final = ({"S": (2, 2, 6), "A": (4, 4, 6)}, {"A": (4, 4, 6), "B": (4, 4, 6)}, {})
 
 _PHRASES: Final[tuple[Phrase, ...]] = (
     phrase("", step("route", "topic altered"), changes=(1, 2)),
@@ -71,6 +82,18 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     phrase(
         "a value that a name server keeps", step("put_value", "key value"),
         step("put_value", "key", key="k2", value="w"), step("values"), step("values", "space"), lasting=True,
+    ),
+    phrase("an order that a name server keeps", *_KEPT_ORDER, lasting=True),
+    phrase("an order in routes", *_KEPT_ORDER, lasting=True, needs=ORDERED),
+    phrase(
+        "topics that a broker no longer registers", step("register", "name address", topics=one_of(*_WITH_R_AND_S)),
+        step("register", "name address broker_id", address="10.0.0.3:1", name="broker-y", topics=one_of(*_WITH_R_AND_S)),
+        step("register", "broker_id version", topics=one_of(*_WITHOUT_R)), *_LOOKED_UP_BOTH,
+        lasting=True, needs=ORDERED, changes=(0, 1, 2),
+    ),
+    phrase(
+        "a topic that a name server orders", step("put_value", "value", space=ORDER_TOPIC_CONFIG, key="O"),
+        step("topic", "read perm", topic="O"), step("time", millis=300), step("send", topic="O", queue=99), step("topics"), lasting=True,
     ),
 )  # fmt: skip
 ROUTED: Final = tuple(replace(each, server=True) for each in _PHRASES)

@@ -25,8 +25,9 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG
+from rocketproof_protocol.numbers import java_int, java_long
 
-from .java import JavaError, boolean_text, parse_boolean, parse_int, parse_long
+from .java import JavaError, boolean_text, null_pointer, parse_boolean
 from .nameserversettings import NameServerSettings
 from .ports import Clock
 from .registered import decompressed
@@ -97,6 +98,14 @@ def _field(request: Command, name: str) -> str:
     return value
 
 
+def _number(request: Command, name: str) -> int:
+    """Return a required number of the request's header. Raises JavaError if it is absent or malformed: a malformed one is null."""
+    number = java_long(_field(request, name))
+    if number is None:
+        raise null_pointer()
+    return number
+
+
 def _registered(server: NameServer, request: Command) -> Any:
     """Return a registration's body as JSON values. Raises JavaError for a compressed body that cannot be read."""
     if not request.body:
@@ -112,9 +121,9 @@ def _registered(server: NameServer, request: Command) -> Any:
 
 
 def _is_intact(request: Command) -> bool:
-    """Return whether the body of a registration has the checksum in its header. 0 is none. Raises JavaError for a malformed number."""
-    stated = parse_int((request.ext_fields or {}).get("bodyCrc32", "0"))
-    return stated in (0, body_crc(request.body))
+    """Return whether the body of a registration has the checksum in its header. 0 is none, and so is a malformed number."""
+    stated = java_int((request.ext_fields or {}).get("bodyCrc32", "0"))
+    return stated in (None, 0, body_crc(request.body))
 
 
 def _register(server: NameServer, channel: Channel, request: Command, response: Command) -> None:
@@ -131,7 +140,7 @@ def _register(server: NameServer, channel: Channel, request: Command, response: 
         _field(request, "clusterName"),
         _field(request, "brokerAddr"),
         _field(request, "brokerName"),
-        parse_long(_field(request, "brokerId")),
+        _number(request, "brokerId"),
         _field(request, "haServerAddr"),
         table,
         version or DataVersion(0),
@@ -158,8 +167,8 @@ def _register_topic(server: NameServer, _: Channel, request: Command, __: Comman
 
 def _unregister(server: NameServer, _: Channel, request: Command, __: Command) -> None:
     """Handle request 104."""
-    name, address, cluster, broker_id = (_field(request, field) for field in ("brokerName", "brokerAddr", "clusterName", "brokerId"))
-    server.unregister_broker(cluster, address, name, parse_long(broker_id))
+    name, address, cluster = (_field(request, field) for field in ("brokerName", "brokerAddr", "clusterName"))
+    server.unregister_broker(cluster, address, name, _number(request, "brokerId"))
 
 
 def _get_route(server: NameServer, _: Channel, request: Command, response: Command) -> None:

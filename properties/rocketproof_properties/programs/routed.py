@@ -7,10 +7,12 @@ from typing import Final
 
 from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG
 
-from .phrase import Phrase, phrase, step
+from .parts import NAME_SERVER
+from .phrase import Phrase, formed, phrase, step
 from .phrases import TOPIC_A, sent
 from .settings import ORDERED
 from .values import VALUES, one_of
+from .vocabulary import EVERY
 
 _REGISTERED: Final = "address broker_id topics version sys_flag lacking filters checked empty altered"
 """Later name servers reject a broker's first registration if it has a single topic."""
@@ -56,6 +58,10 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
         changes=(2, 1, 3), often=8,
     ),
     phrase(
+        "a version that a broker has, asked for without a field", _REGISTER,
+        step("has_to_register", "without version", without="clusterName"), lasting=True,
+    ),
+    phrase(
         "write permission in a name server", step("register", _REGISTERED, topics=one_of(*_PERMITTED)),
         step("permit_writes", "permitted name"), *_ROUTES, lasting=True, changes=(0, 1, 2), often=5,
     ),
@@ -83,6 +89,16 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
         "a value that a name server keeps", step("put_value", "key value"),
         step("put_value", "key", key="k2", value="w"), step("values"), step("values", "space"), lasting=True,
     ),
+    # malformed requests. Releases differ in what they do with a request that has no table of fields
+    *(
+        replace(each, lasting=True)
+        for well_formed in (
+            step("register", topics={"A": (4, 4, 6), "B": (4, 4, 6)}), step("unregister"), step("has_to_register"), step("permit_writes"),
+            step("forget_topic", topic="R"), step("put_value"), step("values"), step("route", topic="A", again=False),
+        )
+        for each in formed(well_formed, but=(EVERY,))
+    ),
+    phrase("a request that a name server does not know", step("unknown", broker=NAME_SERVER), _ROUTE, lasting=True),
     phrase("an order that a name server keeps", *_KEPT_ORDER, lasting=True),
     phrase("an order in routes", *_KEPT_ORDER, lasting=True, needs=ORDERED),
     phrase(

@@ -446,6 +446,42 @@ def test_order_topics_are_in_the_route_if_enabled(clock: SimulatedClock, enabled
     assert other is not None and other.order_topic_conf is None
 
 
+@behaviour("NS-12")
+@pytest.mark.parametrize(("profile", "listed"), [("P494", True), ("P533", False)])
+def test_setting_of_later_releases_leaves_order_topics_out(profile: str, listed: bool, clock: SimulatedClock) -> None:
+    settings = NameServerSettings(return_order_topic_config_to_broker=False)
+    server = NameServer(clock, settings=settings, profile=PROFILES[profile])
+    ask(server, codes.PUT_KV_CONFIG, namespace="ORDER_TOPIC_CONFIG", key="T", value="broker-a:4")
+    fields = {"clusterName": "c", "haServerAddr": "ha", "brokerName": "broker-a", "brokerAddr": A, "brokerId": "0"}
+    assert (ask(server, codes.REGISTER_BROKER, None, None, **fields).body is not None) is listed
+
+
+@behaviour("NS-04", "HAZ-36")
+@pytest.mark.parametrize(
+    ("profile", "enabled", "kept"), [("P511", True, True), ("P514", True, False), ("P533", True, False), ("P533", False, True)]
+)
+def test_setting_of_later_releases_removes_topics_that_registration_lacks(
+    profile: str, enabled: bool, kept: bool, clock: SimulatedClock
+) -> None:
+    server = NameServer(clock, settings=NameServerSettings(delete_topic_with_broker_registration=enabled), profile=PROFILES[profile])
+    others = (TopicConfig("U"), TopicConfig("V"))
+    register(server, "broker-a", T, *others)
+    register(server, "broker-b", T, *others)
+    register(server, "broker-a", *others, version=2)
+    assert brokers_of(server) == (["broker-a", "broker-b"] if kept else ["broker-b"])
+    register(server, "broker-b", *others, version=2)
+    assert ("T" in server.topic_queue_table) is kept
+    assert brokers_of(server, "U") == ["broker-a", "broker-b"]
+
+
+@behaviour("NS-02")
+def test_malformed_numbers_of_registration_are_null(server: NameServer) -> None:
+    fields = {"clusterName": "c", "haServerAddr": "ha", "brokerName": "broker-a", "brokerAddr": A, "brokerId": "0"}
+    assert ask(server, codes.REGISTER_BROKER, None, None, **fields, bodyCrc32="x").code == codes.SUCCESS
+    answer = ask(server, codes.REGISTER_BROKER, None, None, **fields | {"brokerId": "x"})
+    assert answer.code == codes.SYSTEM_ERROR and "NullPointerException" in (answer.remark or "")
+
+
 @behaviour("NS-06")
 def test_filter_servers_are_listed_by_address(server: NameServer) -> None:
     register(server, "broker-a", T, filter_servers=["127.0.0.1:30000"])

@@ -39,7 +39,7 @@ class BrokerLiveInfo:
     last_update_timestamp: int
     data_version: DataVersion
     channel: Channel | None
-    ha_server_addr: str
+    ha_server_addr: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class RouteInfoManager:
         broker_addr: str,
         broker_name: str,
         broker_id: int,
-        ha_server_addr: str,
+        ha_server_addr: str | None,
         table: dict[str, TopicConfig],
         version: DataVersion,
         *,

@@ -12,7 +12,6 @@ from .phrase import Phrase, formed, phrase, step
 from .phrases import TOPIC_A, sent
 from .settings import ORDERED
 from .values import VALUES, one_of
-from .vocabulary import EVERY
 
 _REGISTERED: Final = "address broker_id topics version sys_flag lacking filters checked empty altered"
 """Later name servers reject a broker's first registration if it has a single topic."""
@@ -59,7 +58,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "a version that a broker has, asked for without a field", _REGISTER,
-        step("has_to_register", "without version", without="clusterName"), lasting=True,
+        step("has_to_register", "without version", without="clusterName"), lasting=True, switch=("null_fields", True),
     ),
     phrase(
         "write permission in a name server", step("register", _REGISTERED, topics=one_of(*_PERMITTED)),
@@ -89,14 +88,15 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
         "a value that a name server keeps", step("put_value", "key value"),
         step("put_value", "key", key="k2", value="w"), step("values"), step("values", "space"), lasting=True,
     ),
-    # malformed requests. Releases differ in what they do with a request that has no table of fields
+    # malformed requests, but none that stores a broker without a name, or one that unregisters
     *(
-        replace(each, lasting=True)
-        for well_formed in (
-            step("register", topics={"A": (4, 4, 6), "B": (4, 4, 6)}), step("unregister"), step("has_to_register"), step("permit_writes"),
-            step("forget_topic", topic="R"), step("put_value"), step("values"), step("route", topic="A", again=False),
+        replace(each, lasting=True, switch=("null_fields", True))
+        for well_formed, but in (
+            (step("register", topics={"A": (4, 4, 6), "B": (4, 4, 6)}), ("clusterName", "brokerName", "brokerAddr")),
+            (step("has_to_register"), ()), (step("permit_writes"), ()), (step("forget_topic", topic="R"), ()),
+            (step("put_value"), ("value",)), (step("values"), ()), (step("route", topic="A", again=False), ()),
         )
-        for each in formed(well_formed, but=(EVERY,))
+        for each in formed(well_formed, but=but)
     ),
     phrase("a request that a name server does not know", step("unknown", broker=NAME_SERVER), _ROUTE, lasting=True),
     phrase("an order that a name server keeps", *_KEPT_ORDER, lasting=True),

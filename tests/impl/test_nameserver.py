@@ -695,3 +695,35 @@ def register_named(server: NameServer, cluster: str, names: dict[str, str], vers
     """Register topics of these names, by the keys of a table."""
     table = {key: TopicConfig(name, 4, 4) for key, name in names.items()}
     server.register_broker(cluster, A, "broker-a", 0, A, table, DataVersion(version))
+
+
+# Missing fields
+
+
+@behaviour("REM-04")
+@pytest.mark.parametrize(
+    ("code", "fields", "answered"),
+    [
+        (codes.PUT_KV_CONFIG, {"namespace": "n"}, (codes.SYSTEM_ERROR, "namespace or key is null", None)),
+        (codes.GET_KVLIST_BY_NAMESPACE, {}, (codes.QUERY_NOT_FOUND, "No config item, Namespace: null", None)),
+        (codes.DELETE_TOPIC_IN_NAMESRV, {}, (codes.SUCCESS, None, None)),
+        (codes.WIPE_WRITE_PERM_OF_BROKER, {}, (codes.SUCCESS, None, {"wipeTopicCount": "0"})),
+        (codes.ADD_WRITE_PERM_OF_BROKER, {}, (codes.SUCCESS, None, {"addTopicCount": "0"})),
+        (codes.QUERY_DATA_VERSION, {"clusterName": "c"}, (codes.SUCCESS, None, {"changed": "true"})),
+    ],
+)
+def test_missing_field_is_null_if_profile_reads_on(
+    code: int, fields: dict[str, str], answered: tuple[int, str | None, dict[str, str] | None], clock: SimulatedClock
+) -> None:
+    body = version_to_data(DataVersion(1)) if code == codes.QUERY_DATA_VERSION else None
+    answer = ask(NameServer(clock, profile=PROFILES["P494"]), code, body, **fields)
+    assert (answer.code, answer.remark, answer.ext_fields) == answered
+    assert ask(NameServer(clock), code, body, **fields).code == codes.SYSTEM_ERROR
+
+
+@behaviour("REM-04", "NS-02")
+def test_registration_needs_no_address_for_slaves_but_its_id(clock: SimulatedClock) -> None:
+    server = NameServer(clock, profile=PROFILES["P494"])
+    fields = {"clusterName": "c", "brokerName": "broker-a", "brokerAddr": A}
+    assert "NullPointerException" in (ask(server, codes.REGISTER_BROKER, None, None, **fields).remark or "")
+    assert ask(server, codes.REGISTER_BROKER, None, None, **fields, brokerId="0").code == codes.SUCCESS

@@ -94,3 +94,20 @@ def test_null_error_matches_with_and_without_class(recorded: str | None, found: 
 )
 def test_name_server_body_is_always_compared(data: bytes | None, found: object) -> None:
     assert comparison.fields(data, ("a", "b")) == found
+
+
+def test_route_has_its_order_and_null_is_none() -> None:
+    def order(body: bytes) -> str | None:
+        found: str | None = comparison.route(body, lambda name: True)["orderTopicConf"]
+        return found
+
+    assert order(b'{"queueDatas":[],"brokerDatas":[],"orderTopicConf":"broker-x:4"}') == "broker-x:4"
+    assert order(b'{"queueDatas":[],"brokerDatas":[],"orderTopicConf":null}') is order(b'{"queueDatas":[],"brokerDatas":[]}') is None
+
+
+@pytest.mark.parametrize(
+    ("body", "own"), [(b'{"table":{"p-R":"x:1","q-R":"y:2"}}', {"p-R": "x:1"}), (b'{"table":null}', {}), (None, {}), (b"no JSON", None)]
+)
+def test_order_topics_of_other_programs_are_ignored(body: bytes | None, own: dict[str, str] | None) -> None:
+    found = comparison.listed(body, lambda topic: topic.startswith("p-"))
+    assert found == own if own is not None else isinstance(found, str)

@@ -58,7 +58,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "a version that a broker has, asked for without a field", _REGISTER,
-        step("has_to_register", "without version", without="clusterName"), lasting=True, switch=("null_fields", True),
+        step("has_to_register", "without version", without="clusterName"), lasting=True, switch=("null_fields", True), often=5,
     ),
     phrase(
         "write permission in a name server", step("register", _REGISTERED, topics=one_of(*_PERMITTED)),
@@ -105,11 +105,12 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
         "topics that a broker no longer registers", step("register", "name address", topics=one_of(*_WITH_R_AND_S)),
         step("register", "name address broker_id", address="10.0.0.3:1", name="broker-y", topics=one_of(*_WITH_R_AND_S)),
         step("register", "broker_id version", topics=one_of(*_WITHOUT_R)), *_LOOKED_UP_BOTH,
-        lasting=True, needs=ORDERED, changes=(0, 1, 2),
+        lasting=True, needs=ORDERED, switch=("drops_topics", True), changes=(0, 1, 2),
     ),
     phrase(
         "a topic that a name server orders", step("put_value", "value", space=ORDER_TOPIC_CONFIG, key="O"),
         step("topic", "read perm", topic="O"), step("time", millis=300), step("send", topic="O", queue=99), step("topics"), lasting=True,
+        often=6,
     ),
 )  # fmt: skip
 ROUTED: Final = tuple(replace(each, server=True) for each in _PHRASES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -29,7 +30,7 @@ _KEPT_ORDER: Final = (
 )  # fmt: skip
 """The order of a topic that no broker of the target has."""
 _WITH_R_AND_S: Final = ({"R": (4, 4, 6), "S": (2, 2, 6)}, {"S": (4, 4, 6), "R": (4, 4, 6)})
-_WITHOUT_R: Final = ({"S": (2, 2, 6), "A": (4, 4, 6)}, {"A": (4, 4, 6), "B": (4, 4, 6)}, {})
+_WITHOUT_R: Final[tuple[Mapping[str, tuple[int, int, int]], ...]] = ({"S": (2, 2, 6), "A": (4, 4, 6)}, {"A": (4, 4, 6), "B": (4, 4, 6)}, {})
 
 _PHRASES: Final[tuple[Phrase, ...]] = (
     phrase("", step("route", "topic altered"), changes=(1, 2)),

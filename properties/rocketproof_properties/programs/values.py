@@ -12,7 +12,7 @@ from typing import Any, Final
 from rocketproof_impl.java import LONG_MAX
 from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_protocol.codes import SEND_MESSAGE, SEND_MESSAGE_V2
-from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG, SHORT_NAMES
+from rocketproof_protocol.fields import SHORT_NAMES
 from rocketproof_protocol.topics import SCHEDULE, TEMPLATE
 
 from .corruption import HOWS
@@ -328,7 +328,7 @@ VALUES: Final[Mapping[str, Values]] = {
         ),
     },
     "put_value": {"key": ("k", "k2", "täg"), "value": ("v", "w", "")},
-    "values": {"space": ("space", "nothing", ORDER_TOPIC_CONFIG)},
+    "values": {"space": ("space", "nothing")},
     # Steps of simulated clusters
     "time": {"millis": (LONGEST_WAIT, 0, 500, 1000, 5000, 7000, 10_000, 35_000, 60_000, 70_000, 7_200_000)},
     "clock": {"millis": (-3_600_000, -1, 60_000)},

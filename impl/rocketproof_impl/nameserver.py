@@ -24,8 +24,11 @@ from rocketproof_protocol.codes import (
     WIPE_WRITE_PERM_OF_BROKER,
 )
 from rocketproof_protocol.fastjson import loads
+from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG
+from rocketproof_protocol.numbers import java_int, java_long
 
-from .java import JavaError, boolean_text, parse_boolean, parse_int, parse_long
+from .java import JavaError, boolean_text, null_pointer, parse_boolean
+from .nameserversettings import NameServerSettings
 from .ports import Clock
 from .registered import decompressed
 from .remoting.command import Command, response_to
@@ -41,7 +44,7 @@ from .route import (
     encode_json,
     encode_route,
 )
-from .routeinfo import ORDER_TOPIC_CONFIG, RouteInfoManager
+from .routeinfo import DEFAULTS, RouteInfoManager
 from .store.record import body_crc
 from .topic import DataVersion, table_from_data, version_from_data, version_to_data
 
@@ -49,8 +52,8 @@ from .topic import DataVersion, table_from_data, version_from_data, version_to_d
 class NameServer(RouteInfoManager):
     """The tables, and the handlers of requests for them."""
 
-    def __init__(self, clock: Clock, *, order_message_enable: bool = False, profile: Profile = PROFILES["P49"]) -> None:
-        super().__init__(clock, order_message_enable=order_message_enable, profile=profile)
+    def __init__(self, clock: Clock, *, settings: NameServerSettings = DEFAULTS, profile: Profile = PROFILES["P49"]) -> None:
+        super().__init__(clock, settings=settings, profile=profile)
         served = {
             REGISTER_TOPIC: profile.takes_topics,
             ADD_WRITE_PERM_OF_BROKER: profile.gives_write_permission,
@@ -84,15 +87,31 @@ class NameServer(RouteInfoManager):
 
 def _cluster(server: NameServer, request: Command) -> str:
     """Return the cluster in the request's header, "" in profiles that ignore it. Raises JavaError if it is needed and absent."""
-    return _field(request, "clusterName") if server.profile.lives_in_cluster else ""
+    return _used(server, request, "clusterName") if server.profile.lives_in_cluster else ""
 
 
-def _field(request: Command, name: str) -> str:
-    """Return a required field of the request's header. Raises JavaError if it is absent."""
+def _field(server: NameServer, request: Command, name: str) -> str | None:
+    """Return a required field of the request's header. An absent one is None, or in some profiles raises JavaError (REM-04)."""
     value = (request.ext_fields or {}).get(name)
-    if value is None:
+    if value is None and not server.profile.null_fields:
         raise command_error(f"the custom field <{name}> is null")
     return value
+
+
+def _used(server: NameServer, request: Command, name: str) -> str:
+    """Return a required field that null makes useless. Raises JavaError if it is absent."""
+    value = _field(server, request, name)
+    if value is None:
+        raise null_pointer()
+    return value
+
+
+def _number(server: NameServer, request: Command, name: str) -> int:
+    """Return a required number of the request's header. Raises JavaError if it is absent or malformed: a malformed one is null."""
+    number = java_long(_used(server, request, name))
+    if number is None:
+        raise null_pointer()
+    return number
 
 
 def _registered(server: NameServer, request: Command) -> Any:
@@ -110,24 +129,27 @@ def _registered(server: NameServer, request: Command) -> Any:
 
 
 def _is_intact(request: Command) -> bool:
-    """Return whether the body of a registration has the checksum in its header. 0 is none. Raises JavaError for a malformed number."""
-    stated = parse_int((request.ext_fields or {}).get("bodyCrc32", "0"))
-    return stated in (0, body_crc(request.body))
+    """Return whether the body of a registration has the checksum in its header. 0 is none, and so is a malformed number."""
+    stated = java_int((request.ext_fields or {}).get("bodyCrc32", "0"))
+    return stated in (None, 0, body_crc(request.body))
 
 
 def _register(server: NameServer, channel: Channel, request: Command, response: Command) -> None:
-    """Handle request 103. The response has the master's addresses, and the order topics as its body (NS-02, NS-12)."""
+    """Handle request 103. The response has the master's addresses, and the order topics as its body (NS-02, NS-12).
+
+    A setting of later name servers leaves out the order topics.
+    """
     if server.profile.compares_versions and not _is_intact(request):
         response.code, response.remark = SYSTEM_ERROR, "crc32 not match"
         return
     body = _registered(server, request)
     table, version = table_from_data(body.get("topicConfigSerializeWrapper") or {})
     result = server.register_broker(
-        _field(request, "clusterName"),
-        _field(request, "brokerAddr"),
-        _field(request, "brokerName"),
-        parse_long(_field(request, "brokerId")),
-        _field(request, "haServerAddr"),
+        _used(server, request, "clusterName"),
+        _used(server, request, "brokerAddr"),
+        _used(server, request, "brokerName"),
+        _number(server, request, "brokerId"),
+        _field(server, request, "haServerAddr"),
         table,
         version or DataVersion(0),
         filter_servers=body.get("filterServerList", []),
@@ -139,7 +161,8 @@ def _register(server: NameServer, channel: Channel, request: Command, response: 
         return
     addresses = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
     response.ext_fields = {name: address for name, address in addresses.items() if address is not None}
-    response.body = _kv_table(server, ORDER_TOPIC_CONFIG)
+    if server.settings.return_order_topic_config_to_broker or not server.profile.may_keep_order_topics:
+        response.body = _kv_table(server, ORDER_TOPIC_CONFIG)
 
 
 def _register_topic(server: NameServer, _: Channel, request: Command, __: Command) -> None:
@@ -152,14 +175,14 @@ def _register_topic(server: NameServer, _: Channel, request: Command, __: Comman
 
 def _unregister(server: NameServer, _: Channel, request: Command, __: Command) -> None:
     """Handle request 104."""
-    name, address, cluster, broker_id = (_field(request, field) for field in ("brokerName", "brokerAddr", "clusterName", "brokerId"))
-    server.unregister_broker(cluster, address, name, parse_long(broker_id))
+    name, address, cluster = (_used(server, request, field) for field in ("brokerName", "brokerAddr", "clusterName"))
+    server.unregister_broker(cluster, address, name, _number(server, request, "brokerId"))
 
 
 def _get_route(server: NameServer, _: Channel, request: Command, response: Command) -> None:
     """Handle request 105 (NS-06). Later name servers look up the topic "null" if the request has none."""
     requested = (request.ext_fields or {}).get("topic")
-    topic = "null" if requested is None and server.profile.null_topic else _field(request, "topic")
+    topic = "null" if requested is None and server.profile.null_topic else _used(server, request, "topic")
     route = None if requested is None else server.route(topic)
     if route is None:
         response.code = TOPIC_NOT_EXIST
@@ -170,8 +193,10 @@ def _get_route(server: NameServer, _: Channel, request: Command, response: Comma
 
 def _query_version(server: NameServer, _: Channel, request: Command, response: Command) -> None:
     """Handle request 322 (NS-09)."""
-    address, version = _field(request, "brokerAddr"), version_from_data(loads(request.body or b""))
-    changed, stored = server.query_version(_cluster(server, request), address, version)
+    address, version = _field(server, request, "brokerAddr"), version_from_data(loads(request.body or b""))
+    if address is None and server.profile.lives_in_cluster:
+        raise null_pointer()
+    changed, stored = (True, None) if address is None else server.query_version(_cluster(server, request), address, version)
     response.ext_fields = {"changed": boolean_text(changed)}
     if stored is not None:
         response.body = encode_json(version_to_data(stored))
@@ -186,20 +211,25 @@ def _get_cluster_info(server: NameServer, _: Channel, __: Command, response: Com
 
 def _delete_topic(server: NameServer, _: Channel, request: Command, __: Command) -> None:
     """Handle request 216. Earlier name servers ignore the cluster."""
-    cluster = (request.ext_fields or {}).get("clusterName")
-    server.delete_topic(_field(request, "topic"), cluster if server.profile.forgets_by_cluster else None)
+    topic, cluster = _field(server, request, "topic"), (request.ext_fields or {}).get("clusterName")
+    if topic is not None:
+        server.delete_topic(topic, cluster if server.profile.forgets_by_cluster else None)
 
 
-def _put_kv(server: NameServer, _: Channel, request: Command, __: Command) -> None:
+def _put_kv(server: NameServer, _: Channel, request: Command, response: Command) -> None:
     """Handle request 100."""
-    server.kv_config.put(*(_field(request, name) for name in ("namespace", "key", "value")))
+    namespace, key = _field(server, request, "namespace"), _field(server, request, "key")
+    if namespace is None or key is None:
+        response.code, response.remark = SYSTEM_ERROR, "namespace or key is null"
+        return
+    server.kv_config.put(namespace, key, _used(server, request, "value"))
 
 
 def _get_kv_list(server: NameServer, _: Channel, request: Command, response: Command) -> None:
-    namespace = _field(request, "namespace")
-    response.body = _kv_table(server, namespace)
+    namespace = _field(server, request, "namespace")
+    response.body = None if namespace is None else _kv_table(server, namespace)
     if response.body is None:
-        response.code, response.remark = QUERY_NOT_FOUND, f"No config item, Namespace: {namespace}"
+        response.code, response.remark = QUERY_NOT_FOUND, f"No config item, Namespace: {'null' if namespace is None else namespace}"
 
 
 def _kv_table(server: NameServer, namespace: str) -> bytes | None:
@@ -207,11 +237,13 @@ def _kv_table(server: NameServer, namespace: str) -> bytes | None:
 
 
 def _wipe_write_perm(server: NameServer, _: Channel, request: Command, response: Command) -> None:
-    response.ext_fields = {"wipeTopicCount": str(server.wipe_write_perm(_field(request, "brokerName")))}
+    name = _field(server, request, "brokerName")
+    response.ext_fields = {"wipeTopicCount": str(0 if name is None else server.wipe_write_perm(name))}
 
 
 def _add_write_perm(server: NameServer, _: Channel, request: Command, response: Command) -> None:
-    response.ext_fields = {"addTopicCount": str(server.add_write_perm(_field(request, "brokerName")))}
+    name = _field(server, request, "brokerName")
+    response.ext_fields = {"addTopicCount": str(0 if name is None else server.add_write_perm(name))}
 
 
 _HANDLERS: dict[int, Callable[[NameServer, Channel, Command, Command], None]] = {

@@ -1,29 +1,32 @@
 """The tables of a name server: which broker has which topics according to its registrations, and topic routes (RouteInfoManager).
 
 The last registration that differs from the previous one wins, in whatever order they arrive (HAZ-37). A topic is removed only together with
-its broker (HAZ-36). The described lock over all tables has no counterpart, because no function here waits.
+its broker (HAZ-36), unless a later name server has a setting for that. The described lock over all tables has no counterpart,
+because no function here waits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TypeAlias
 
 from rocketproof_profiles import PROFILES, Profile
+from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG
 from rocketproof_protocol.flags import READ, WRITE
 
 from .bounds import MAX_BROKERS, MAX_TOPICS, limited, room_for
 from .kvconfig import KvConfig
+from .nameserversettings import NameServerSettings
 from .periodic import Periodic
 from .ports import Clock
 from .remoting.ports import Channel
 from .route import MASTER_ID, BrokerData, QueueData, TopicRouteData
 from .topic import DataVersion, TopicConfig
 
-ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 EXPIRED_MILLIS = 120_000
+DEFAULTS = NameServerSettings()
 
 Registrant: TypeAlias = str | tuple[str, str]
 """The key of a registration: the broker's address; in later profiles its cluster and address."""
@@ -36,7 +39,7 @@ class BrokerLiveInfo:
     last_update_timestamp: int
     data_version: DataVersion
     channel: Channel | None
-    ha_server_addr: str
+    ha_server_addr: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +63,10 @@ class RouteInfoManager:
 
     PERIODIC = (Periodic("scan", 5000, 10_000),)
 
-    def __init__(self, clock: Clock, *, order_message_enable: bool = False, profile: Profile = PROFILES["P49"]) -> None:
+    def __init__(self, clock: Clock, *, settings: NameServerSettings = DEFAULTS, profile: Profile = PROFILES["P49"]) -> None:
         self._clock = clock
         self.profile = profile
-        self.order_message_enable = order_message_enable
+        self.settings = settings
         self.topic_queue_table: dict[str, list[QueueData]] = {}
         self.broker_addr_table: dict[str, BrokerData] = {}
         self.cluster_addr_table: dict[str, set[str]] = {}
@@ -79,7 +82,7 @@ class RouteInfoManager:
         broker_addr: str,
         broker_name: str,
         broker_id: int,
-        ha_server_addr: str,
+        ha_server_addr: str | None,
         table: dict[str, TopicConfig],
         version: DataVersion,
         *,
@@ -94,7 +97,8 @@ class RouteInfoManager:
         Topics are read only from a master (NS-05), in later profiles also from the slave with the smallest id if it states `acting_master`.
         They are read only if the version differs (NS-03) or the id had no address. Later profiles also read topics that they do not have
         for this broker. They treat a registration of a single topic as an update of a known broker. For an unknown broker or id they
-        reject it and return None; an entry of the same address under another id is removed nevertheless.
+        reject it and return None; an entry of the same address under another id is removed nevertheless. With a setting of later name
+        servers, the broker's topics that the registration lacks are removed, whatever its version.
 
         Raises JavaError, without a change, for more than MAX_BROKERS names, registrants or ids of a name, and for more than MAX_TOPICS
         entries.
@@ -111,6 +115,8 @@ class RouteInfoManager:
         broker.broker_addrs[broker_id] = broker_addr
         if self._reads_topics(broker, broker_id, acting_master):
             changed = register_first or self.is_topic_config_changed(who, version)
+            if self.profile.drops_topics and self.settings.delete_topic_with_broker_registration:
+                self._drop_topics(broker_name, kept=table.keys())
             cleared = WRITE if broker_id != MASTER_ID and (acting_master or self.profile.slaves_lose_write) else 0
             for config in table.values():
                 if changed or (self.profile.takes_unknown_topics and not self._knows(broker_name, config.topic_name)):
@@ -171,8 +177,7 @@ class RouteInfoManager:
     def _update_queue_data(self, topic: str, new: QueueData) -> None:
         """Set a broker's entry for a topic to that of its registration (NS-04).
 
-        An equal entry keeps its position; a changed one moves to the end. An entry is never removed because a registration lacks it
-        (HAZ-36).
+        An equal entry keeps its position; a changed one moves to the end.
         """
         entries = self.topic_queue_table.setdefault(topic, [])
         if new in entries:
@@ -281,10 +286,15 @@ class RouteInfoManager:
         names.discard(broker.broker_name)
         if not names:
             self.cluster_addr_table.pop(cluster_name, None)
+        self._drop_topics(broker.broker_name)
+
+    def _drop_topics(self, broker_name: str, kept: Collection[str] = ()) -> None:
+        """Remove a broker name's queue data from all topics except `kept`, and remove topics without queue data."""
         for topic, entries in list(self.topic_queue_table.items()):
-            entries[:] = [entry for entry in entries if entry.broker_name != broker.broker_name]
-            if not entries:
-                del self.topic_queue_table[topic]
+            if topic not in kept:
+                entries[:] = [entry for entry in entries if entry.broker_name != broker_name]
+                if not entries:
+                    del self.topic_queue_table[topic]
 
     # Queries and administration
 
@@ -297,7 +307,7 @@ class RouteInfoManager:
         brokers = [self.broker_addr_table[name].copy() for name in names if name in self.broker_addr_table]
         if not brokers:
             return None
-        order = self.kv_config.table(ORDER_TOPIC_CONFIG).get(topic) if self.order_message_enable else None
+        order = self.kv_config.table(ORDER_TOPIC_CONFIG).get(topic) if self.settings.order_message_enable else None
         addresses = [(broker.cluster, address) for broker in brokers for address in broker.broker_addrs.values()]
         registered = ((address, self.filter_server_table.get(self._registrant(cluster, address))) for cluster, address in addresses)
         filters = {address: list(servers) for address, servers in registered if servers is not None}

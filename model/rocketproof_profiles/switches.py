@@ -862,6 +862,16 @@ class Profile:
     )
     """A registration with the stored version adds the topics that the broker lacks at the name server (NS-03)."""
 
+    may_keep_order_topics: bool = switch(False, since("P533", True, "by the classes of the releases: the setting exists since 5.0.0"))
+    """A name server setting leaves the order topics out of the responses to registrations (NS-12)."""
+
+    drops_topics: bool = switch(
+        False,
+        since("P533", True, "not recorded: route-after-deletion-with-setting.py of the bug reports"),
+        since("P511", False, "by the classes of the releases: the setting exists since 5.1.4"),
+    )
+    """A name server setting removes a broker's topics that its registration lacks (NS-04)."""
+
     registers_topics: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: a name server of 4.9.4 has no route then"),
@@ -946,6 +956,8 @@ OF_NAME_SERVERS: Final = (
     "unregisters_later",
     "refuses_single_topic",
     "takes_unknown_topics",
+    "may_keep_order_topics",
+    "drops_topics",
     "forgets_by_cluster",
     "gives_write_permission",
     "takes_topics",

@@ -26,3 +26,6 @@ FULL_NAMES: Final = {letter: name for name, letter in SHORT_NAMES.items()}
 REQUIRED_OF_A_SEND: Final = frozenset(
     {"producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag"}
 )
+
+ORDER_TOPIC_CONFIG: Final = "ORDER_TOPIC_CONFIG"
+"""The namespace in a name server whose keys are order topics."""

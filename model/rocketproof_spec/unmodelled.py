@@ -36,6 +36,7 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
     "is about requests to a name server that the specification does not have, or about slaves and flags in routes": (
         *("null_topic", "registers_flag", "wants_mappings", "registers_topics", "gives_write_permission", "compares_versions"),
         *("moves_addresses", "leaves_by_address", "lives_in_cluster", "slaves_lose_write"),
+        *("may_keep_order_topics", "drops_topics"),
     ),
     "decides which changes of a topic's attributes are accepted, which the checker does not judge": (
         *("attribute_names", "message_types", "refuses_mixed", "catches_malformed_attributes"),

@@ -17,6 +17,7 @@ from rocketproof_impl import kvconfig, routeinfo
 from rocketproof_impl.bounds import ENTRY
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.nameserver import NameServer
+from rocketproof_impl.nameserversettings import NameServerSettings
 from rocketproof_impl.producer.publish import PublishInfo, publish_info
 from rocketproof_impl.registered import compressed, decompressed
 from rocketproof_impl.remoting.command import ONE_WAY, Command
@@ -434,7 +435,7 @@ def test_a_route_is_a_copy(server: NameServer) -> None:
 @behaviour("NS-06")
 @pytest.mark.parametrize(("enabled", "expected"), [(False, None), (True, "broker-a:4")])
 def test_order_topics_are_in_the_route_if_enabled(clock: SimulatedClock, enabled: bool, expected: str | None) -> None:
-    server = NameServer(clock, order_message_enable=enabled)
+    server = NameServer(clock, settings=NameServerSettings(order_message_enable=enabled))
     register(server, "broker-a", T, TopicConfig("U"))
     ask(server, codes.PUT_KV_CONFIG, namespace="ORDER_TOPIC_CONFIG", key="T", value="broker-a:4")
     answer = ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic="T")
@@ -443,6 +444,42 @@ def test_order_topics_are_in_the_route_if_enabled(clock: SimulatedClock, enabled
     assert decode_route(answer.body).order_topic_conf == expected
     other = server.route("U")
     assert other is not None and other.order_topic_conf is None
+
+
+@behaviour("NS-12")
+@pytest.mark.parametrize(("profile", "listed"), [("P494", True), ("P533", False)])
+def test_setting_of_later_releases_leaves_order_topics_out(profile: str, listed: bool, clock: SimulatedClock) -> None:
+    settings = NameServerSettings(return_order_topic_config_to_broker=False)
+    server = NameServer(clock, settings=settings, profile=PROFILES[profile])
+    ask(server, codes.PUT_KV_CONFIG, namespace="ORDER_TOPIC_CONFIG", key="T", value="broker-a:4")
+    fields = {"clusterName": "c", "haServerAddr": "ha", "brokerName": "broker-a", "brokerAddr": A, "brokerId": "0"}
+    assert (ask(server, codes.REGISTER_BROKER, None, None, **fields).body is not None) is listed
+
+
+@behaviour("NS-04", "HAZ-36")
+@pytest.mark.parametrize(
+    ("profile", "enabled", "kept"), [("P511", True, True), ("P514", True, False), ("P533", True, False), ("P533", False, True)]
+)
+def test_setting_of_later_releases_removes_topics_that_registration_lacks(
+    profile: str, enabled: bool, kept: bool, clock: SimulatedClock
+) -> None:
+    server = NameServer(clock, settings=NameServerSettings(delete_topic_with_broker_registration=enabled), profile=PROFILES[profile])
+    others = (TopicConfig("U"), TopicConfig("V"))
+    register(server, "broker-a", T, *others)
+    register(server, "broker-b", T, *others)
+    register(server, "broker-a", *others, version=2)
+    assert brokers_of(server) == (["broker-a", "broker-b"] if kept else ["broker-b"])
+    register(server, "broker-b", *others, version=2)
+    assert ("T" in server.topic_queue_table) is kept
+    assert brokers_of(server, "U") == ["broker-a", "broker-b"]
+
+
+@behaviour("NS-02")
+def test_malformed_numbers_of_registration_are_null(server: NameServer) -> None:
+    fields = {"clusterName": "c", "haServerAddr": "ha", "brokerName": "broker-a", "brokerAddr": A, "brokerId": "0"}
+    assert ask(server, codes.REGISTER_BROKER, None, None, **fields, bodyCrc32="x").code == codes.SUCCESS
+    answer = ask(server, codes.REGISTER_BROKER, None, None, **fields | {"brokerId": "x"})
+    assert answer.code == codes.SYSTEM_ERROR and "NullPointerException" in (answer.remark or "")
 
 
 @behaviour("NS-06")
@@ -658,3 +695,35 @@ def register_named(server: NameServer, cluster: str, names: dict[str, str], vers
     """Register topics of these names, by the keys of a table."""
     table = {key: TopicConfig(name, 4, 4) for key, name in names.items()}
     server.register_broker(cluster, A, "broker-a", 0, A, table, DataVersion(version))
+
+
+# Missing fields
+
+
+@behaviour("REM-04")
+@pytest.mark.parametrize(
+    ("code", "fields", "answered"),
+    [
+        (codes.PUT_KV_CONFIG, {"namespace": "n"}, (codes.SYSTEM_ERROR, "namespace or key is null", None)),
+        (codes.GET_KVLIST_BY_NAMESPACE, {}, (codes.QUERY_NOT_FOUND, "No config item, Namespace: null", None)),
+        (codes.DELETE_TOPIC_IN_NAMESRV, {}, (codes.SUCCESS, None, None)),
+        (codes.WIPE_WRITE_PERM_OF_BROKER, {}, (codes.SUCCESS, None, {"wipeTopicCount": "0"})),
+        (codes.ADD_WRITE_PERM_OF_BROKER, {}, (codes.SUCCESS, None, {"addTopicCount": "0"})),
+        (codes.QUERY_DATA_VERSION, {"clusterName": "c"}, (codes.SUCCESS, None, {"changed": "true"})),
+    ],
+)
+def test_missing_field_is_null_if_profile_reads_on(
+    code: int, fields: dict[str, str], answered: tuple[int, str | None, dict[str, str] | None], clock: SimulatedClock
+) -> None:
+    body = version_to_data(DataVersion(1)) if code == codes.QUERY_DATA_VERSION else None
+    answer = ask(NameServer(clock, profile=PROFILES["P494"]), code, body, **fields)
+    assert (answer.code, answer.remark, answer.ext_fields) == answered
+    assert ask(NameServer(clock), code, body, **fields).code == codes.SYSTEM_ERROR
+
+
+@behaviour("REM-04", "NS-02")
+def test_registration_needs_no_address_for_slaves_but_its_id(clock: SimulatedClock) -> None:
+    server = NameServer(clock, profile=PROFILES["P494"])
+    fields = {"clusterName": "c", "brokerName": "broker-a", "brokerAddr": A}
+    assert "NullPointerException" in (ask(server, codes.REGISTER_BROKER, None, None, **fields).remark or "")
+    assert ask(server, codes.REGISTER_BROKER, None, None, **fields, brokerId="0").code == codes.SUCCESS

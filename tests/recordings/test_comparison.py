@@ -63,7 +63,8 @@ def test_routes_share_queues_addresses_and_filter_servers_of_named_brokers() -> 
         b'{"brokerDatas":[{"brokerAddrs":{0:"h:1"},"brokerName":"mine","cluster":"c"}],"queueDatas":[{"brokerName":"x","perm":6}],'
         b'"filterServerTable":{"h:1":["f:1"],"h:2":["f:2"]}}'
     )
-    assert comparison.route(body, str.isupper) == {"brokerDatas": [], "queueDatas": [[("perm", 6)]], "filterServerTable": {}}
+    nobody = {"brokerDatas": [], "queueDatas": [[("perm", 6)]], "filterServerTable": {}, "orderTopicConf": None}
+    assert comparison.route(body, str.isupper) == nobody
     shared = comparison.route(body, str.islower)
     assert (shared["brokerDatas"], shared["filterServerTable"]) == ([["mine", "c", "", [("0", "h:1")]]], {"h:1": ["f:1"]})
     assert comparison.route(b"nothing", str.islower) == "no JSON"
@@ -94,3 +95,20 @@ def test_null_error_matches_with_and_without_class(recorded: str | None, found: 
 )
 def test_name_server_body_is_always_compared(data: bytes | None, found: object) -> None:
     assert comparison.fields(data, ("a", "b")) == found
+
+
+def test_route_has_its_order_and_null_is_none() -> None:
+    def order(body: bytes) -> str | None:
+        found: str | None = comparison.route(body, lambda name: True)["orderTopicConf"]
+        return found
+
+    assert order(b'{"queueDatas":[],"brokerDatas":[],"orderTopicConf":"broker-x:4"}') == "broker-x:4"
+    assert order(b'{"queueDatas":[],"brokerDatas":[],"orderTopicConf":null}') is order(b'{"queueDatas":[],"brokerDatas":[]}') is None
+
+
+@pytest.mark.parametrize(
+    ("body", "own"), [(b'{"table":{"p-R":"x:1","q-R":"y:2"}}', {"p-R": "x:1"}), (b'{"table":null}', {}), (None, {}), (b"no JSON", None)]
+)
+def test_order_topics_of_other_programs_are_ignored(body: bytes | None, own: dict[str, str] | None) -> None:
+    found = comparison.listed(body, lambda topic: topic.startswith("p-"))
+    assert found == own if own is not None else isinstance(found, str)

@@ -218,6 +218,9 @@ WRONG = {
     "no threads": (["--set", "sendMessageThreadPoolNums=0"], "the smallest is 1"),
     "a name server without a port": (["--nameserver", "nohost"], "host:port"),
     "a name server's port that is too large": (["--nameserver", "127.0.0.1:70000"], "host:port"),
+    "an unknown setting of the name server": (["--set-nameserver", "order=true"], "orderMessageEnable"),
+    "a setting of the name server of another type": (["--set-nameserver", "orderMessageEnable=1"], "orderMessageEnable=true"),
+    "settings without a name server": (["--no-nameserver", "--set-nameserver", "orderMessageEnable=true"], "leave out one of them"),
     "nothing unread": (["--unread", "0"], "--unread"),
     "nothing to serve": (["--brokers", "0", "--no-nameserver"], "--brokers"),
 }

@@ -292,7 +292,7 @@ def test_rejecting_target_covers_nothing_and_does_not_pass(tmp_path: Path, capsy
     output = capsys.readouterr().out
     assert "100 %" not in output and "stated SUCCESS, answered SERVICE_NOT_AVAILABLE" in output
     schema = json.loads((Path(__file__).parents[2] / "properties/docs/schemas/validation.schema.json").read_text("utf-8"))
-    Draft202012Validator(schema).validate(report.data())
+    Draft202012Validator(schema).validate(json.loads(json.dumps(report.data())))
     first = report.data()["coverage"]["otherwise"][0]
     assert first["times"] and (first["stated"], first["answered"]) == ("SUCCESS", "SERVICE_NOT_AVAILABLE")
     assert (tmp_path / "report" / "histories" / first["history"]).exists()

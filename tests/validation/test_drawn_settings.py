@@ -12,10 +12,11 @@ import pytest
 from nonempty import nonempty
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.settingstext import FIELDS
+from rocketproof_lab.bench.released import CONFIGS, released
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup
+from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup, setup_of
 from rocketproof_properties.brokers.inprocess import InProcess
-from rocketproof_properties.brokers.settings import change
+from rocketproof_properties.brokers.settings import NAME_SERVER_FIELDS, change, name_server_settings
 from rocketproof_properties.judging.statistics import ProgramStatistics
 from rocketproof_properties.programs.program import POOL, Program, ProgramOptions, generate
 from rocketproof_properties.programs.settings import (
@@ -25,14 +26,17 @@ from rocketproof_properties.programs.settings import (
     LEGAL,
     NO_TOPICS,
     NOT_DRAWN,
+    ORDERED,
     PROGRAMS_PER_START,
     READ_ONLY,
     STARTED,
     WITHOUT_EFFECT,
     at_start,
+    can_be_had,
     dealt,
     is_known,
     needs_of,
+    of_name_server,
     settings_of,
     stages,
     while_running,
@@ -50,15 +54,21 @@ def of(profile: str, programs: int = 2000, *, configure: bool = True, start: boo
 
 
 def test_every_setting_is_drawn_or_has_reason_why_not() -> None:
-    tables = (LEGAL, NOT_DRAWN, WITHOUT_EFFECT)
-    assert sorted(FIELDS) == sorted(name for table in tables for name in table)
+    listed = [name for table in (LEGAL, NOT_DRAWN, WITHOUT_EFFECT) for name in table]
+    assert len(listed) == len(set(listed))
+    assert {*FIELDS, *NAME_SERVER_FIELDS} <= {*listed}
+    of_releases = {row.name for row in released() if row.owner in CONFIGS}
+    assert {*listed} <= {*FIELDS, *of_releases}
 
 
 def test_every_drawn_value_is_valid_and_not_default() -> None:
     for name, legal in nonempty(LEGAL.items()):
         assert len(set(legal.values)) == len(legal.values) > 1
         for value in legal.values:
-            change(BrokerSettings(), name, value)
+            if legal.name_server:
+                name_server_settings({name: value})
+            else:
+                change(BrokerSettings(), name, value)
 
 
 def test_every_non_default_value_known_to_profile_is_drawn() -> None:
@@ -82,6 +92,18 @@ def test_target_gets_only_supported_settings() -> None:
     assert not any(while_running(needs) for needs in of("P494", configure=False))
     few = generate(ProgramOptions("P494", 60, configure=True, start=True))
     assert {one.needs for one in few} <= {"", *CONFIGURED, *STARTED}, "a short run starts no broker with drawn settings"
+
+
+def test_needs_separate_settings_of_name_server() -> None:
+    both = needs_of({"orderMessageEnable": "true", "defaultTopicQueueNums": "3"})
+    assert setup_of(both) == Setup(settings={"defaultTopicQueueNums": "3"}, name_server={"orderMessageEnable": "true"})
+    assert setup_of(ORDERED).name_server.keys() == {*NAME_SERVER_FIELDS} and setup_of(ORDERED).settings == at_start(ORDERED)
+    assert can_be_had(both, configure=False, start=True)
+    assert not can_be_had(both, configure=True, start=True, start_name_server=False)
+    assert stages([both, needs_of({"defaultTopicQueueNums": "3"})]) == [(needs_of({"defaultTopicQueueNums": "3"}),), (both,)]
+    for more in ({"start_name_server": False}, {"name_server": False}):
+        choice = ProgramOptions("P533", 600, 3, configure=True, start=True, **more)
+        assert not any(of_name_server(program.needs) for program in generate(choice))
 
 
 def test_needs_separate_start_settings_from_later_changes() -> None:

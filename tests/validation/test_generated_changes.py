@@ -37,6 +37,7 @@ from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.validate import CTRL_C, ValidationRequest
 
+_REFUSED = "nameserver:_register attribute response.code → response.queue_id #2"
 SOURCE = '''
 @property
 def told(self, a: int = 3) -> str | None:
@@ -260,6 +261,23 @@ def test_code_called_only_by_other_profile_is_equivalent(profile: str, verdict: 
     of_nulls = [each for each in sampling.changes("remoting/headers", "broker") if each.function == "WithNulls.lacks"]
     assert of_nulls and {reasons.argued(row_of(one, UNREACHED), one, profile).verdict for one in of_nulls} == {verdict}
     assert "is_null" in {one.name for one in called.functions()} - constant_folding.uncalled(PROFILES[profile])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("profile", "verdict"), [("P494", EQUIVALENT), ("P533", UNREACHED)])
+@pytest.mark.parametrize(
+    ("module", "function"), [("persistence", "overwrite"), ("broker/registration", "Registration.queues_of")], ids=["attribute", "setting"]
+)
+def test_attributes_that_keep_switch_are_folded(module: str, function: str, profile: str, verdict: str) -> None:
+    """Callers of `persist` keep the switch in an attribute. One release registers single topics, if a setting is on."""
+    found = [each for each in sampling.changes(module, "broker") if each.function == function]
+    assert found and {reasons.argued(row_of(one, UNREACHED), one, profile).verdict for one in found} == {verdict}
+
+
+def test_argument_about_earlier_releases_does_not_hold_for_later() -> None:
+    (change,) = [each for each in sampling.changes("nameserver", "name server") if each.id.startswith(_REFUSED)]
+    assert reasons.argued(row_of(change, UNREACHED), change, "P494").verdict == EQUIVALENT
+    assert reasons.argued(row_of(change, UNREACHED), change, "P533").verdict == UNREACHED
 
 
 def test_keyword_equal_to_default_is_optional() -> None:

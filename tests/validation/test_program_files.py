@@ -236,9 +236,28 @@ STEPS = [
     assert trial.answers[4].fields["offset"] == trial.answers[5].fields["offset"] == "1"
 
 
-def test_settings_of_a_name_server_are_refused_where_it_has_none() -> None:
-    with pytest.raises(TargetError, match="has no settings of a name server, such as a;"):
-        InProcess("P494").open(Setup(name_server={"a": "b"}))
+@pytest.mark.parametrize(
+    ("name", "value", "refused"),
+    [
+        ("orderMessageEnabled", "true", "unknown name server setting 'orderMessageEnabled'; use orderMessageEnable"),
+        ("orderMessageEnable", "yes", "orderMessageEnable='yes' does not fit; give orderMessageEnable=true or orderMessageEnable=false"),
+    ],
+)
+def test_settings_that_name_server_does_not_have_are_refused(name: str, value: str, refused: str) -> None:
+    with pytest.raises(InputError, match=refused):
+        InProcess("P494").open(Setup(name_server={name: value}))
+
+
+def test_program_file_sets_name_server(write: Callable[[str], str], tmp_path: Path) -> None:
+    text = """NAME_SERVER_SETTINGS = {"orderMessageEnable": True}
+STEPS = [
+    ("put_value", {"space": "ORDER_TOPIC_CONFIG", "key": "R", "value": "broker-x:4"}),
+    ("register", {"topics": {"R": (4, 4, 6), "S": (4, 4, 6)}}),
+    ("route", {"topic": "R"}),
+]"""
+    (trial,) = perform(load(write(text)), InProcess("P494"), tmp_path)
+    assert trial.answers[3].value["orderTopicConf"] == "broker-x:4"
+    assert not trial.broken
 
 
 def test_running_broker_needs_permission_for_settings(write: Callable[[str], str], tmp_path: Path) -> None:

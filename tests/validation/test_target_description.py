@@ -55,15 +55,18 @@ def test_name_server_may_have_settings_too(tmp_path: Path) -> None:
     text = '[name-server]\nstart = ["x", "{settings}"]\n[name-server.settings]\nlistenPort = "{port}"\n[broker]\nstart = ["y"]\n'
     server = read(written(tmp_path, text)).name_server
     assert server is not None and server.settings == {"listenPort": "{port}"}
+    assert Capability.START_NAME_SERVER in CommandTarget(written(tmp_path, text)).offers
 
 
 def test_capabilities_follow_from_description(tmp_path: Path) -> None:
-    assert CommandTarget(written(tmp_path, GOOD)).offers == OF_TARGETS - {Capability.KILL}
+    assert CommandTarget(written(tmp_path, GOOD)).offers == OF_TARGETS - {Capability.KILL, Capability.START_NAME_SERVER}
     bare = CommandTarget(written(tmp_path, '[broker]\nstart = ["run", "{port}"]\n'))
-    assert bare.offers == OF_TARGETS - {Capability.STORE, Capability.START}
+    assert bare.offers == OF_TARGETS - {Capability.STORE, Capability.START, Capability.START_NAME_SERVER}
     assert bare.name == "target"
     with pytest.raises(NotOffered, match=r"no \{settings\}"):
         bare.open(Setup(settings={"brokerPermission": "4"}))
+    with pytest.raises(NotOffered, match=r"name server's start command has no \{settings\}"):
+        bare.open(Setup(name_server={"orderMessageEnable": "true"}))
     with pytest.raises(NotOffered, match=r"no \{store\}"):
         bare.open(Setup(stores={"broker-a": tmp_path}))
 
@@ -93,7 +96,11 @@ def test_program_is_searched_in_folders_then_path(tmp_path: Path, monkeypatch: p
 
 def test_brokers_of_others_are_known_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = choose(None, "rust", None, configure=False)
-    assert (target.name, target.profile, target.offers) == ("rust", "P533", OF_TARGETS - {Capability.CONFIGURE})
+    assert (target.name, target.profile, target.offers) == (
+        "rust",
+        "P533",
+        OF_TARGETS - {Capability.CONFIGURE, Capability.START_NAME_SERVER},
+    )
     monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match="cargo install rocketmq-namesrv"):

@@ -122,7 +122,7 @@ class Registration:
         """
         await WANTED
         if self._profile.registers_topics and self._settings.enable_single_topic_register:
-            await self._register_topic(config)
+            await self._register_without_version(config)
             return
         await self._lock.acquire()
         try:
@@ -130,7 +130,7 @@ class Registration:
         finally:
             self._lock.release()
 
-    async def _register_topic(self, config: TopicConfig) -> None:
+    async def _register_without_version(self, config: TopicConfig) -> None:
         """Register one topic without a version (request 217), if `enableSingleTopicRegister` is on.
 
         No change hides another one, and a name server that does not know the broker ignores the request. A name server that does not know

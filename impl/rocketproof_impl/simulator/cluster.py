@@ -16,8 +16,10 @@ from ..broker.settings import BrokerSettings
 from ..executor import POOLS, ThreadPool
 from ..link import Link
 from ..nameserver import NameServer
+from ..nameserversettings import NameServerSettings
 from ..producer.producer import Producer
 from ..remoting.command import Command
+from ..routeinfo import DEFAULTS
 from ..service import Service
 from .chance import SimulatedRandomness
 from .disk import SimulatedDisk
@@ -54,12 +56,21 @@ class Node:
 
 
 class Cluster:
-    """Brokers `broker-a`, `broker-b` and so on at ports 10911, 10921 …, all with the same settings.
+    """Brokers `broker-a`, `broker-b` and so on at ports 10911, 10921 …, all with the same settings, and a name server with `name_server`.
 
     With `services` the threads of their stores run: flush, dispatch and replication take time, and masters serve slaves.
     """
 
-    def __init__(self, brokers: int = 1, *, profile: Profile | str = "P49", seed: int = 0, services: bool = False, **settings: Any) -> None:
+    def __init__(
+        self,
+        brokers: int = 1,
+        *,
+        profile: Profile | str = "P49",
+        seed: int = 0,
+        services: bool = False,
+        name_server: NameServerSettings = DEFAULTS,
+        **settings: Any,
+    ) -> None:
         self.profile = profile_of(profile)
         self.scheduler = Scheduler()
         self.clock = self.scheduler.clock
@@ -67,7 +78,7 @@ class Cluster:
         self.streams = SimulatedStreams(self.scheduler)
         self.services = services
         self.seed = seed
-        self.name_server = NameServer(self.clock, profile=self.profile)
+        self.name_server = NameServer(self.clock, settings=name_server, profile=self.profile)
         self.network.listen(NAME_SERVER, self.name_server)
         self.nodes: dict[str, Node] = {}
         self._callers = 0
@@ -156,7 +167,7 @@ class Cluster:
     def restart_name_server(self) -> None:
         """Restart the name server, which loses its tables. Callers reconnect with their next request."""
         self.network.close(NAME_SERVER)
-        self.name_server = NameServer(self.clock, profile=self.profile)
+        self.name_server = NameServer(self.clock, settings=self.name_server.settings, profile=self.profile)
         self.network.listen(NAME_SERVER, self.name_server)
 
     def producer(self, group: str = "group", **options: Any) -> Producer:

@@ -16,9 +16,11 @@ from ..broker.broker import Broker
 from ..broker.settings import BrokerSettings
 from ..executor import sized_pools
 from ..nameserver import NameServer
+from ..nameserversettings import NameServerSettings
 from ..periodic import drive
 from ..ports import Clock
 from ..remoting.ports import Channel
+from ..routeinfo import DEFAULTS
 from ..service import Service, Step, run_all
 from ..tasks import Future, Work
 from .chance import SystemRandomness
@@ -47,8 +49,17 @@ class NotLoaded(Exception):
 class NameServerNode:
     """A name server on a socket. `server` contains its tables."""
 
-    def __init__(self, *, host: str = LOOPBACK, port: int = 0, limits: ServerLimits | None = None, profile: Profile | str = "P49") -> None:
+    def __init__(
+        self,
+        *,
+        host: str = LOOPBACK,
+        port: int = 0,
+        limits: ServerLimits | None = None,
+        profile: Profile | str = "P49",
+        settings: NameServerSettings = DEFAULTS,
+    ) -> None:
         self._requested = (host, port)
+        self._settings = settings
         self.profile = profile_of(profile)
         self._limits = limits
         self.address = f"{bracketed(host)}:{port}"
@@ -60,7 +71,7 @@ class NameServerNode:
         self.port = listening.getsockname()[1]
         self.address = f"{bracketed(self._requested[0])}:{self.port}"
         self.threads = Threads()
-        self.server = NameServer(self.threads.clock, profile=self.profile)
+        self.server = NameServer(self.threads.clock, settings=self._settings, profile=self.profile)
         self._tcp = TcpServer(self.threads, self.server, self._limits)
         self._tcp.start(listening)
         drive(self.threads, self.server, self.server.PERIODIC, close_all)

@@ -79,7 +79,6 @@ LEFT_OUT: Final[Mapping[tuple[str, str], str]] = {
     ("SendMessageRequestHeader", "bornTimestamp"): "each message has its own, which identifies the record",
     ("CreateTopicRequestHeader", "defaultTopic"): "no release reads it",
     ("UnregisterClientRequestHeader", "clientID"): "a client has one id per connection, and a connection is a client of the program",
-    ("PutKVConfigRequestHeader", "namespace"): "each program has a namespace of its own",
     ("PullMessageRequestHeader", "proxyFrowardClientId"): _FORWARDED,
     ("PullMessageRequestHeader", "requestSource"): _FORWARDED,
 }

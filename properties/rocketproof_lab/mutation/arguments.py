@@ -1,7 +1,8 @@
 """Reasons why a mutant that nothing noticed need not be noticed. A test rejects an entry that no mutant needs.
 
 A generated mutant is named by a prefix of its id, a mutant of the specification by a regular expression for its complete id. The reason of
-a seeded mutant is in its row of the catalogue. `generated/reasons` computes further reasons from the source.
+a seeded mutant is in its row of the catalogue. `generated/reasons` computes further reasons from the source. A reason that names P494 holds
+for this profile and earlier ones only.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rocketproof_profiles import lineage
+
 UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no producer of ours runs when a broker is validated": ("producer/",),
     "under P494 only clients read and compare routes": ("route:decode_", "route:TopicRouteData."),
@@ -17,7 +20,7 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         *("nameserver:_register_topic", "routeinfo:RouteInfoManager.register_topic"),
     ),
     "a field of a route that is null means the same as an absent one": (
-        *(f"route:encode_route {kind} route.order_topic_conf is not None" for kind in ("boundary", "fixed", "negated")),
+        "route:encode_route fixed route.order_topic_conf is not None → True",
     ),
     "no client connects from port 65,535": ("store/record:decode boundary 0 <= born_host",),
     "no program stores as much in a name server as this implementation allows": ("kvconfig:KvConfig.put arithmetic",),
@@ -60,6 +63,9 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         "broker/answering:failure dropped return (SERVICE_NOT_AVAILABLE",
         "broker/transaction:final_answer",
     ),
+    "a broker that is validated does not dispatch a message to several queues": (
+        *("broker/answering:failure constant '[LMQ", "broker/answering:failure dropped return (SYSTEM_ERROR, '[LMQ"),
+    ),
     "a silent client is forgotten after two minutes": ("broker/clients:expired",),
     "what is brought to the device shows when a machine loses its power or a device fails": (
         *("store/flush:", "store/flushing:", "store/threads:", "store/transient:", "store/settings:StoreSettings.transient_store_pool"),
@@ -69,9 +75,6 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "an id that a broker makes up has something of its own process in it": (
         "broker/parts:BrokerParts.__init__ attribute settings.listen_port",
     ),
-    "no administrator makes a topic ordered under P494, and no program lists one in a name server": (
-        "topic:TopicConfig.__str__ fixed self.order",
-    ),
     "files of the log are kept for an hour at least, which is longer than programs take": (
         "store/consumequeue:ConsumeQueue.correct_min",
         "store/bytime:offset_at dropped return 0",
@@ -80,6 +83,29 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "no buffer is written before the file": (
         "store/files:MappedFile.__init__ dropped self.committed_position",
         *(f"store/files:MappedFile.commit {kind} self.committed_position" for kind in ("negated", "fixed")),
+        *(
+            f"store/files:MappedFile.commit {change}"
+            for change in (
+                "swapped",
+                "part",
+                "attribute",
+                "dropped self.",
+                "dropped return self.committed",
+                "negated start",
+                "fixed start",
+                "boundary start",
+                "boundary self.",
+            )
+        ),
+    ),
+    "a queue begins in the middle if log files were deleted, or by chance if a topic is deleted before its message is in its queue": (
+        "store/consumequeue:ConsumeQueue._fill",
+    ),
+    "a broker that stops has dispatched its last message already, because it waits for the last puts before": (
+        "store/reput:ReputMessageService.shutdown",
+    ),
+    "an operation record is hardly younger than the round of checks that reads it": (
+        "broker/transactioncheck:HalfQueueRound._is_to_be_asked attribute self._broker.settings.transaction_time_out",
     ),
     "files are whole when a broker starts": (
         "broker/groups:SubscriptionGroupManager._decode fixed data is None → False",
@@ -96,7 +122,9 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "the index goes on in another file where one is full, and who asks is told what is in all of them": (
         "store/index:IndexService.__init__ attribute settings.max_index_num",
     ),
-    "all records are dispatched, however many at a time": ("store/service:MessageStore.dispatch constant 1 → 0 #2",),
+    "all records are dispatched, however many at a time": (
+        *("store/service:MessageStore.dispatch constant 1 → 0 #2", "store/reput:ReputMessageService._catch_up part done == BATCH"),
+    ),
 }
 """Changes of the implementation that are not visible over the wire: by reason, the beginnings of their ids."""
 EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
@@ -116,8 +144,19 @@ EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
     "a topic of a long name is refused before, and a batch may go to a retry topic": ("broker/batch:send_batch_message fixed problem",),
     "profiles up to P494 do not ask for it": (
         *("broker/operations:GatheredOperations.", "store/timers:"),
-        *("broker/registration:Registration._register_topic", "broker/parts:BrokerParts.__init__ dropped self.unique_ids"),
-        "broker/answering:failure arithmetic settings.timer_max_delay_sec",
+        "broker/parts:BrokerParts.__init__ dropped self.unique_ids",
+        *(
+            f"broker/answering:failure {change}"
+            for change in (
+                "arithmetic settings.timer_max_delay_sec",
+                "attribute settings.timer_max_delay_sec",
+                "constant 1000",
+                "constant 'accurate timer",
+                "dropped return (SYSTEM_ERROR, 'accurate timer",
+                "dropped return (MESSAGE_ILLEGAL, f'timer",
+            )
+        ),
+        "nameserver:_register attribute response.code → response.queue_id #2",
         *("message:properties_text fixed trailing", "store/service:MessageStore._dispatch_end part", "route:broker_to_data fixed"),
     ),
     "a record is longer than one byte": ("store/reput:ReputMessageService.shutdown boundary",),
@@ -239,9 +278,12 @@ SPECIFICATION: Final[Mapping[str, Sequence[str]]] = {
 """Mutants of the specification that differ: by reason, regular expressions for their complete ids."""
 
 
-def of_implementation(reasons: Mapping[str, Sequence[str]], id_: str) -> str:
-    """Return the reason for a generated change of the implementation, "" if there is none."""
-    return next((reason for reason, beginnings in reasons.items() if id_.startswith(tuple(beginnings))), "")
+def of_implementation(reasons: Mapping[str, Sequence[str]], id_: str, profile: str) -> str:
+    """Return the reason for a generated change of the implementation under a profile, "" if there is none."""
+    later = "P533" in lineage(profile)
+    return next(
+        (reason for reason, beginnings in reasons.items() if id_.startswith(tuple(beginnings)) and not (later and "P494" in reason)), ""
+    )
 
 
 def of_specification(id_: str) -> str:

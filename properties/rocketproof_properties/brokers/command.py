@@ -13,7 +13,7 @@ from rocketproof_protocol.numbers import whole_number
 
 from ..programs.parts import NAME_SERVER, Capability
 from . import probe
-from .deployment import DEFAULT, OF_TARGETS, NotOffered, Setup, TargetError, ValidationTarget, require_no_name_server_settings
+from .deployment import DEFAULT, OF_TARGETS, NotOffered, Setup, TargetError, ValidationTarget
 from .description import Commands, Description, fill, read
 from .jars import cache
 from .ports import HOST, Addresses
@@ -33,8 +33,8 @@ class CommandTarget(ValidationTarget):
         changed = any(setup.settings_of(name) for name in setup.names)
         if changed and not self.description.broker.uses("settings"):
             raise NotOffered(f"{self.name} (its start command has no {{settings}})", Capability.START)
-        if self.description.name_server is None or not self.description.name_server.uses("settings"):
-            require_no_name_server_settings(self.name, setup)
+        if setup.name_server and Capability.START_NAME_SERVER not in self.offers:
+            raise NotOffered(f"{self.name} (its name server's start command has no {{settings}})", Capability.START_NAME_SERVER)
         if setup.stores and not self.description.broker.uses("store"):
             raise NotOffered(f"{self.name} (its start command has no {{store}})", Capability.STORE)
         limits = self.description
@@ -50,6 +50,8 @@ def _offers(description: Description) -> frozenset[Capability]:
     for placeholder, capability in (("store", Capability.STORE), ("settings", Capability.START)):
         if not description.broker.uses(placeholder):
             capabilities.discard(capability)
+    if description.name_server is None or not description.name_server.uses("settings"):
+        capabilities.discard(Capability.START_NAME_SERVER)
     return frozenset(capabilities - description.without)
 
 

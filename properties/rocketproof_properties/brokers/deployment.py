@@ -18,12 +18,14 @@ from typing import Any, Final, Self
 from rocketproof_model import RocketproofError, interrupts
 
 from ..programs.parts import NAME_SERVER, Capability
+from ..programs.settings import at_start, of_name_server
 from ..reports.choices import InputError
 from .connection import SECONDS, Connection, TcpConnection
 
 LOST: Final[Mapping[Capability, str]] = {
     Capability.START: "programs run on the given brokers with their settings and earlier data; programs that need several brokers or an "
     "initial setting are left out, and so are the model's witnesses",
+    Capability.START_NAME_SERVER: "programs that need a setting of the name server are left out",
     Capability.STOP: "programs with a graceful stop are left out, so the files that a stop writes are not checked",
     Capability.KILL: "programs and witnesses with a crash are left out, so data lost in a crash is not checked",
     Capability.RESTART: "programs and witnesses with a restart are left out, so recovery is not checked",
@@ -79,6 +81,11 @@ class Setup:
 
 
 DEFAULT: Final = Setup()
+
+
+def setup_of(needs: str) -> Setup:
+    """Return the setup that programs with these `needs` run on."""
+    return Setup(settings=at_start(needs), name_server=of_name_server(needs))
 
 
 class Deployment(ABC):
@@ -192,10 +199,3 @@ def require_no_setup(name: str, setup: Setup) -> None:
     """Raise NotOffered for a setup that a target without START cannot provide."""
     if setup.settings or any(setup.own.values()) or setup.name_server or setup.stores:
         raise NotOffered(name, Capability.START)
-
-
-def require_no_name_server_settings(name: str, setup: Setup) -> None:
-    """Raise TargetError for a setup with settings of the name server, for a target whose name server has none."""
-    if setup.name_server:
-        first = next(iter(setup.name_server))
-        raise TargetError(f"{name} has no settings of a name server, such as {first}; leave them out, or start a release")

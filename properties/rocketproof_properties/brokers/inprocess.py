@@ -31,11 +31,10 @@ from .deployment import (
     Setup,
     TargetError,
     ValidationTarget,
-    require_no_name_server_settings,
 )
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import PortTaken, configure, opened
-from .settings import change
+from .settings import change, name_server_settings
 
 LACKS: Final = frozenset({"flushDelayOffsetInterval", "registerNameServerPeriod", "syncFlushTimeout", "enableScheduleAsyncDeliver"})
 """Settings of RocketMQ that the implementation does not have."""
@@ -54,7 +53,6 @@ class InProcess(ValidationTarget):
         self.disk: type[SystemDisk] = VolatileDisk if volatile else SystemDisk
 
     def open(self, setup: Setup = DEFAULT) -> InProcessDeployment:
-        require_no_name_server_settings(self.name, setup)
         return opened(lambda: InProcessDeployment(self, setup))
 
 
@@ -77,6 +75,7 @@ class InProcessDeployment(Deployment):
             fresh = Addresses()
             self.name_server = fresh.take()
             self.brokers = {name: fresh.take(AROUND_BROKER) for name in setup.names}
+            self._name_server_settings = name_server_settings(setup.name_server)
             self._settings = {name: self._settings_of(name, setup.settings_of(name)) for name in setup.names}
             for part in (NAME_SERVER, *self.brokers):
                 self._start(part)
@@ -157,7 +156,8 @@ class InProcessDeployment(Deployment):
     def _start(self, part: str) -> None:
         node: NameServerNode | BrokerNode
         if part == NAME_SERVER:
-            node = NameServerNode(host=HOST, port=whole_number(str(self.name_server).rpartition(":")[2]), profile=self._profile)
+            port = whole_number(str(self.name_server).rpartition(":")[2])
+            node = NameServerNode(host=HOST, port=port, profile=self._profile, settings=self._name_server_settings)
         else:
             clock = SystemClock(self._clocks.get(part, 0))
             node = BrokerNode(self._settings[part], profile=self._profile, host=HOST, disk=self._disk, clock=clock)

@@ -29,7 +29,7 @@ from ..reports.choices import InputError, split
 from . import guardian, routed
 from .deployment import TargetError
 from .forms import host_and_port
-from .settings import change
+from .settings import change, name_server_settings
 
 IPV4 = 4
 STEP = 10  # between the ports of two brokers, because each also listens on neighbouring ports
@@ -38,7 +38,8 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What to serve. Port 0: any free port. `name_server_port` None: no name server. `settings`: texts name=value.
+    """What to serve. Port 0: any free port. `name_server_port` None: no name server. `settings` of the brokers and
+    `name_server_settings`: texts name=value.
 
     `topics` are created on each broker before the server is ready. `unread`: bytes of responses that a connection may leave unread.
     `clock`: milliseconds by which the brokers' clocks are ahead of this machine's.
@@ -57,6 +58,7 @@ class ServeOptions:
     unread: int = UNREAD
     topics: tuple[str, ...] = ()
     clock: int = 0
+    name_server_settings: tuple[str, ...] = ()
 
 
 def command(wanted: ServeOptions, *, quiet: bool, beyond: bool, json: Path | None, temporary: bool = False) -> None:
@@ -104,6 +106,8 @@ def settings_of(wanted: ServeOptions) -> list[BrokerSettings]:
             raise InputError(f"--nameserver: {problem}") from None
     if not wanted.cluster.strip() or not wanted.cluster.isprintable():
         raise InputError(f"--cluster {wanted.cluster!r}: give a name, such as DefaultCluster")
+    if wanted.name_server_settings and wanted.name_server_port is None:
+        raise InputError("--set-nameserver with --no-nameserver: there is no name server to set; leave out one of them")
     if not wanted.brokers and wanted.name_server_port is None:
         raise InputError("--brokers 0 with --no-nameserver leaves nothing to serve; leave out one of them")
     brokers = []
@@ -157,7 +161,8 @@ async def _serve(wanted: ServeOptions, brokers: list[BrokerSettings], *, quiet: 
         ready: dict[str, Any] = {"name_server": None, "brokers": {}, "profile": wanted.profile, "pid": os.getpid()}
         name_servers = wanted.name_servers
         if wanted.name_server_port is not None:
-            server = NameServerNode(host=wanted.host, port=wanted.name_server_port, limits=limits, profile=wanted.profile)
+            own = name_server_settings(dict(map(split, wanted.name_server_settings)))
+            server = NameServerNode(host=wanted.host, port=wanted.name_server_port, limits=limits, profile=wanted.profile, settings=own)
             await _start(server, f"--nameserver-port {wanted.name_server_port}", wanted.host)
             stack.push_async_callback(server.stop)
             ready["name_server"] = server.address

@@ -8,7 +8,7 @@ import sys
 from ..programs.parts import NAME_SERVER, Capability
 from . import probe
 from .apache import broker_ready, name_server_ready
-from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, ValidationTarget, require_no_name_server_settings
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, ValidationTarget
 from .inprocess import LACKS
 from .ports import AROUND_BROKER, Addresses
 from .processes import Launch, Processes, opened
@@ -29,7 +29,6 @@ class Served(ValidationTarget):
         self.profile = profile
 
     def open(self, setup: Setup = DEFAULT) -> Processes:
-        require_no_name_server_settings(self.name, setup)
         return opened(lambda: Processes(_Builder(self), setup).begin())
 
 
@@ -50,6 +49,8 @@ class _Builder:
         assert server is not None
         if part == NAME_SERVER:
             options = ["--brokers", "0", "--nameserver-port", _port(server), "--profile", self._profile]
+            for name, value in running.name_server_settings.items():
+                options += ["--set-nameserver", f"{name}={value}"]
             return self._launch(options, running, part)
         settings = {"brokerName": part, **FILE_SIZES, **running.settings[part]}
         options = ["--no-nameserver", "--nameserver", server, "--port", _port(running.brokers[part])]

@@ -1,12 +1,15 @@
-"""Broker settings as users type them: `name=value`, by RocketMQ's names."""
+"""Settings of brokers and name servers as users type them: `name=value`, by RocketMQ's names."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Final, Literal, get_args, get_origin, get_type_hints
 
 from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.broker.settingstext import FIELDS, update_settings
-from rocketproof_protocol.numbers import INT, java_long
+from rocketproof_impl.broker.settingstext import FIELDS, property_name, update_settings
+from rocketproof_impl.nameserversettings import NameServerSettings
+from rocketproof_protocol.numbers import INT, java_boolean, java_long
 
 from ..reports.choices import InputError, offer
 
@@ -20,6 +23,8 @@ LEAST: Final = {
     **{name: 1 for name in FIELDS if name.endswith(("ThreadPoolNums", "QueueCapacity"))},
 }
 """The smallest working value of settings that are sizes and counts in Java ints."""
+NAME_SERVER_FIELDS: Final = {property_name(field.name): field.name for field in fields(NameServerSettings)}
+"""The fields of a name server's settings, by RocketMQ's names. All are true or false."""
 NOT_BLANK: Final = ("brokerName", "brokerClusterName", "brokerIP1", "storePathRootDir")
 
 
@@ -44,6 +49,16 @@ def change(settings: BrokerSettings, name: str, value: str) -> None:
         shown = value if value.isprintable() else repr(value)
         raise InputError(f"{name}={shown} does not fit; give a value like {name}={example}{least}")
     update_settings(settings, f"{name}={value}")
+
+
+def name_server_settings(given: Mapping[str, str]) -> NameServerSettings:
+    """Return a name server's settings. Raises InputError for an unknown name or a value that is not true or false."""
+    for name, value in given.items():
+        if name not in NAME_SERVER_FIELDS:
+            raise InputError(f"unknown name server setting {name!r}; {offer(name, NAME_SERVER_FIELDS)}")
+        if value.lower() not in ("true", "false"):
+            raise InputError(f"{name}={value!r} does not fit; give {name}=true or {name}=false")
+    return NameServerSettings(**{NAME_SERVER_FIELDS[name]: java_boolean(value) for name, value in given.items()})
 
 
 def _is_number(name: str, value: str) -> bool:

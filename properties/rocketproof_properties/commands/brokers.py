@@ -20,6 +20,7 @@ def serve(
     cluster: str = "DefaultCluster",
     profile: Profile = "P49",
     settings: Settings = (),
+    set_nameserver: Annotated[tuple[str, ...], Many] = (),
     topic: Annotated[tuple[str, ...], Many] = (),
     clock: int = 0,
     temporary: Flag = False,
@@ -54,6 +55,8 @@ def serve(
         The profile that brokers implement, such as P494.
     settings
         A setting of all brokers by RocketMQ's name, such as brokerPermission=4; may be repeated.
+    set_nameserver
+        A setting of the name server by RocketMQ's name, such as orderMessageEnable=true; may be repeated.
     topic
         Create this topic on each broker, and be ready when its route exists; may be repeated.
     clock
@@ -91,6 +94,7 @@ def serve(
         unread=unread * 1024 * 1024,
         topics=topic,
         clock=clock,
+        name_server_settings=set_nameserver,
     )
     serving.command(wanted, quiet=quiet, beyond=beyond_this_machine, json=json, temporary=temporary)
     return OK

@@ -14,6 +14,7 @@ from typing import Final
 
 from rocketproof_model import Action
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG
 from rocketproof_protocol.numbers import java_int, whole_number
 from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.checker.histories import UnexplainedEvent, judge_exchanges
@@ -25,6 +26,7 @@ from rocketproof_traces.history.exchange import Exchange
 from ..brokers.runs.parsed import ParsedHistory
 from ..catalogue.claim import LabelledDifference
 from ..programs.names import ProgramNames
+from ..programs.parts import NAME_SERVER
 from ..programs.settings import ALONE, settings_of
 from .exchanges import ProgramExchanges
 from .shared import judge_topics, touched
@@ -51,10 +53,18 @@ _FIELDS: Final = {"topics": "topic", "topic_config": "topic", "route": "route", 
 
 
 def is_specified(history: ParsedHistory) -> bool:
-    """Whether the specification describes the broker's settings, and no message is near their limit of its size."""
+    """Whether the specification describes the broker's settings, no message is near their limit of its size, and no administrator lists a
+    topic of the broker as ordered in a name server."""
     needs = history.program.needs
     described = needs != ALONE and UNSPECIFIED.isdisjoint(settings_of(needs)) and "brokerPermission" not in history.unreadable
-    return described and not _meets_limit(history)
+    return described and not _meets_limit(history) and not _is_ordered(history)
+
+
+def _is_ordered(history: ParsedHistory) -> bool:
+    """Whether a name server's list of order topics has a topic of the broker. It becomes ordered with a registration, which the
+    specification of topics does not know."""
+    listed = {each.fields.get("key") for each in history.exchanges if each.fields.get("namespace") == ORDER_TOPIC_CONFIG}
+    return any(each.request["to"] != NAME_SERVER and each.fields.get("topic") in listed for each in history.exchanges if listed)
 
 
 def _meets_limit(history: ParsedHistory) -> bool:

@@ -53,9 +53,17 @@ def state_graphs(scope: str, profile: str) -> tuple[StateGraph, ...]:
 
 
 def plan(
-    profile: str, seed: int, *, configure: bool, start: bool, end: bool, name_server: bool = True, only: Collection[str] = ()
+    profile: str,
+    seed: int,
+    *,
+    configure: bool,
+    start: bool,
+    end: bool,
+    start_name_server: bool = True,
+    name_server: bool = True,
+    only: Collection[str] = (),
 ) -> CoverPlan:
-    """Return the cover for a target that can change settings, start brokers and kill them as stated.
+    """Return the cover for a target that can change settings, start brokers and name servers, and kill brokers as stated.
 
     `name_server`: the target has one. `only`: these scopes. Equal arguments give equal programs.
     """
@@ -65,7 +73,8 @@ def plan(
     lacking = set[int]()
     for number, graph in enumerate(graphs):
         needs = graph.model.needs
-        lacks = not settings.can_be_had(needs, configure=configure, start=start) or (needs == settings.ENDED and not end)
+        has = settings.can_be_had(needs, configure=configure, start=start, start_name_server=start_name_server)
+        lacks = not has or (needs == settings.ENDED and not end)
         if lacks or (graph.model.scope in NAME_SERVER_SCOPES and not name_server):
             lacking.add(number)
             continue

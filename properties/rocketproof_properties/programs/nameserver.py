@@ -12,6 +12,7 @@ from rocketproof_impl.registered import compressed
 from rocketproof_impl.route import QueueData, queue_to_data
 from rocketproof_impl.store.record import body_crc
 from rocketproof_protocol import codes
+from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG
 
 from .call import BORN, Context, RecordedCall
 from .parts import NAME_SERVER
@@ -121,15 +122,21 @@ def permit_writes(context: Context, to: str, *, name: str = "broker-x", permitte
 
 
 def put_value(context: Context, to: str, *, space: str = "space", key: str = "k", value: str = "v") -> RecordedCall:
-    """An administrator stores a value in the name server."""
+    """An administrator stores a value in the name server. In the namespace of order topics, the key is a topic."""
     del to
-    fields = {"namespace": context.names.group(space), "key": key, "value": value}
+    key = context.names.topic(key) if space == ORDER_TOPIC_CONFIG else key
+    fields = {"namespace": _namespace(context, space), "key": key, "value": value}
     return RecordedCall("other", NAME_SERVER, codes.PUT_KV_CONFIG, fields)
 
 
 def values(context: Context, to: str, *, space: str = "space") -> RecordedCall:
     del to
-    return RecordedCall("other", NAME_SERVER, codes.GET_KVLIST_BY_NAMESPACE, {"namespace": context.names.group(space)})
+    return RecordedCall("other", NAME_SERVER, codes.GET_KVLIST_BY_NAMESPACE, {"namespace": _namespace(context, space)})
+
+
+def _namespace(context: Context, space: str) -> str:
+    """Return the namespace's name: all programs share that of order topics."""
+    return space if space == ORDER_TOPIC_CONFIG else context.names.group(space)
 
 
 def _of_broker(context: Context, name: str, broker_id: int, address: str, cluster: str = "cluster") -> dict[str, str]:

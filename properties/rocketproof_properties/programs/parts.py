@@ -12,13 +12,15 @@ NAME_SERVER: Final = "name server"
 class Capability(Enum):
     """An operation on a deployment apart from requests. The value is the word in files and reports.
 
-    `SET_CLOCK`: a broker can be started with another clock than the machine's.
+    `START_NAME_SERVER`: the name server can be started with settings of its own. `SET_CLOCK`: a broker can be started with another clock
+    than the machine's.
 
     `CLOCK` to `LOOK` exist only in simulated clusters: the clock, faults of disk, network and store, executors, hooks, producers inside of
     the cluster, and direct access to its stores.
     """
 
     START = "start"
+    START_NAME_SERVER = "start name server"
     STOP = "stop"
     KILL = "kill"
     RESTART = "restart"

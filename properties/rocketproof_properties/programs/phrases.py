@@ -103,6 +103,11 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("a batch", step("send", "items queue", topic=one_of(*NAMES, "%RETRY%g"), sys_flag=one_of(0, 4, 1), properties=one_of(
         {}, {"TAGS": "u"}, {"DELAY": "2"}, {"WAIT": "false"}, {"UNIQ_KEY": "0F"}, {"KEYS": "b"},
     ))),
+    phrase(
+        "a batch of an earlier client", step("send", "items", topic=one_of("A", "B"), ended=True, sys_flag=one_of(0, 4), properties=one_of(
+            {}, {"TAGS": "u"}, {"UNIQ_KEY": "0F"},
+        )),
+    ),
     phrase("a batch that ends early", step("send", "items cut more")),
     phrase("a delayed message", step("send", topic=one_of("A", "B"), properties=one_of(*DELAYED)), lasting=True, changes=(1, 2)),
     phrase(
@@ -236,6 +241,11 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase(
         "a half message that is asked about as often as may be", step("heartbeat", group="producers"), _HALF, step("question"),
         _CHECKED, _CHECKED, _CHECKED, lasting=True, needs=ASKED,
+    ),
+    phrase(
+        "producers of which one leaves", step("heartbeat", group="producers"), _MEET, step("heartbeat", group="producers", client=1), _MEET,
+        step("leave", producers="producers", client=1), _MEET, sent(properties=HALVES[0]),
+        step("question"), lasting=True, needs=ASKED, often=6,
     ),
     phrase(
         "a half message that is not asked about yet", step("heartbeat", group="producers"), sent(properties=one_of(*IMMUNE)), _CHECKED,

@@ -32,7 +32,7 @@ from .names import is_common_name
 from .phrase import WAITING, Phrase
 from .phrases import CLOCKS, CORRUPTIONS
 from .selections import OTHERS, SELECTIONS, Selection
-from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WHEEL, WRITE_ONLY
+from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, ORDERED, READ_ONLY, STARTED, WHEEL, WRITE_ONLY
 from .values import LONGEST_WAIT
 from .vocabulary import ENDS_PROCESS, Step, arguments
 
@@ -87,7 +87,7 @@ class ProgramOptions:
     """Which programs to generate.
 
     - `configure`: programs may change settings of a running broker.
-    - `start`: brokers can be started with other settings.
+    - `start`: brokers can be started with other settings, with `start_name_server` also name servers.
     - `stop`: brokers can be stopped gracefully and restarted.
     - `end`: brokers can be killed and restarted. `corrupt`: their files can be changed meanwhile. `clocks`: they can start with another
       clock. Both take effect only with `end`.
@@ -102,6 +102,7 @@ class ProgramOptions:
     configure: bool = False
     name_server: bool = True
     start: bool = False
+    start_name_server: bool = True
     stop: bool = False
     end: bool = False
     corrupt: bool = False
@@ -114,7 +115,8 @@ class ProgramOptions:
     @property
     def needs(self) -> tuple[str, ...]:
         """The values of `needs` that programs may have."""
-        started = [needs for needs in STARTED if self.start and (self.end or needs != ENDED)]
+        excluded = {*([] if self.end else [ENDED]), *([] if self.start_name_server and self.name_server else [ORDERED])}
+        started = [needs for needs in STARTED if self.start and needs not in excluded]
         return ("", *(CONFIGURED if self.configure else ()), *started)
 
 
@@ -166,7 +168,11 @@ class _Generator:
     def _blocks(self) -> Iterator[Sequence[str]]:
         """Yield the drawn settings for each 100 programs."""
         deal = settings.dealt(
-            random.Random(f"{self.options.seed}/settings"), self.profile, configure=self.options.configure, start=self.options.start
+            random.Random(f"{self.options.seed}/settings"),
+            self.profile,
+            configure=self.options.configure,
+            start=self.options.start,
+            start_name_server=self.options.start_name_server and self.options.name_server,
         )
         while True:
             yield next(deal) if self.options.drawn else ()
@@ -211,6 +217,8 @@ class _Generator:
             steps = draw(self.own[ENDED], ()) if turn % _EVERY_CHECK == _EVERY_CHECK - 1 else self._ending()
         elif needs == ASKED:  # deleting a topic may delete the half queue too
             steps = [_answered(step) for step in draw(self.own[ASKED], self.ending) if not _may_be_unanswered(step)]
+        elif needs == ORDERED:  # no topic of the broker
+            steps = draw(self.own[ORDERED], self.own[ORDERED])
         elif needs == WHEEL and self.options.stop and turn % _EVERY_END == _OF_WHEEL[-1]:
             steps = _around_restart(self.split, [each for each in self.own[WHEEL] if _may_be_split(each)])
         else:

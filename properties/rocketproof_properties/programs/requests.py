@@ -57,6 +57,7 @@ def send(
     cut: int = 0,
     more: int = 0,
     due: int | None = None,
+    ended: bool = False,
 ) -> RecordedCall:
     """Return a message or, with `items`, a batch.
 
@@ -65,6 +66,7 @@ def send(
     - `packed`: compress the body. The sender's flag states it; the broker does not check.
     - `cut`: drop the last bytes of a batch's body.
     - `more`: added to the length field of the first message's body in a batch.
+    - `ended`: the properties of each message of a batch end with a separator, as those of earlier clients do.
     - `due`: name a delivery time, this number of milliseconds after the next whole second but one.
     """
     own = _named(properties or {}, context)
@@ -78,7 +80,7 @@ def send(
     if most_bytes is not None and items is None:
         content = b"x" * max(1, most_bytes - context.overhead(to, context.names.topic(topic), own))
     if items is not None:
-        rows = [(body_text.encode(), properties_text(dict(named), trailing=False)) for body_text, named in items]
+        rows = [(body_text.encode(), properties_text(dict(named), trailing=ended)) for body_text, named in items]
         if most_bytes is not None and rows:
             taken = context.batch_length(
                 ((data, utf8(text)) for data, text in rows), context.names.topic(topic), properties_text(own, trailing=False)
@@ -458,9 +460,10 @@ def consumer(
     return RecordedCall("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
 
 
-def leave(context: Context, to: str, *, group: str = "g") -> RecordedCall:
-    """A consumer unregisters from its group."""
-    return RecordedCall("leave", to, codes.UNREGISTER_CLIENT, {"clientID": CLIENT, "consumerGroup": context.names.group(group)})
+def leave(context: Context, to: str, *, group: str = "g", producers: str | None = None) -> RecordedCall:
+    """A consumer unregisters from its group or, with `producers`, a producer from this one."""
+    name, left = ("consumerGroup", group) if producers is None else ("producerGroup", producers)
+    return RecordedCall("leave", to, codes.UNREGISTER_CLIENT, {"clientID": CLIENT, name: context.names.group(left)})
 
 
 def members(context: Context, to: str, *, group: str = "g") -> RecordedCall:

@@ -1,10 +1,12 @@
-"""Broker settings that programs need: named ones, and ones drawn from the table of legal values.
+"""Settings that programs need: named ones, and ones drawn from the table of legal values.
 
 A program's `needs` is one of:
 
 - "" for a broker with default settings
 - a name of CONFIGURED or STARTED
 - the settings themselves, such as `regionId=eu, traceOn=false`
+
+A setting belongs to the broker, or to the name server that the broker registers with.
 
 A history therefore states the settings it was recorded with, and a finding can be repeated with the same settings.
 """
@@ -77,6 +79,9 @@ ASKED: Final = "half messages that are asked about"
 
 None of them ends with a deletion, which removes the half queue while its topic is in no table.
 """
+ORDERED: Final = "a name server with other settings"
+"""Programs about topics of brokers that do not exist. Routes show the order topics, responses to registrations do not, and registrations
+remove the topics that they lack. The broker then has to register each topic alone."""
 WHEEL: Final = "a timer wheel"
 """Programs whose messages with a delivery time are delivered, in releases that have such messages."""
 _ASKING: Final = {"transactionCheckInterval": "500", "transactionCheckMax": "2", "fileReservedTime": "1000000"}
@@ -87,23 +92,31 @@ STARTED: Final[Mapping[str, Mapping[str, str]]] = {
     ALONE: {"mappedFileSizeCommitLog": str(SMALL_FILE)},
     ASKED: _ASKING,
     WHEEL: {"timerWheelEnable": "true"},
+    ORDERED: {
+        "orderMessageEnable": "true",
+        "returnOrderTopicConfigToBroker": "false",
+        "deleteTopicWithBrokerRegistration": "true",
+        "enableSingleTopicRegister": "true",
+    },
     "synchronous flush": {"flushDiskType": "SYNC_FLUSH"},
     "synchronous replication": {"brokerRole": "SYNC_MASTER"},
     NO_TEMPLATE: {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},
     NARROW: {"clusterTopicEnable": "false", "defaultTopicQueueNums": "3"},
 }
-"""Named settings that some programs need at the start of a broker."""
+"""Named settings that some programs need at the start of a broker or of its name server. Releases ignore settings that they do not have."""
 
 
 class Legal(NamedTuple):
     """The values that a setting may have, the default first.
 
     `start`: a running broker does not apply a change, or only partly. `switch`: the profile switch that is true where the setting exists.
+    `name_server`: the name server has it, which applies no change while it runs.
     """
 
     values: tuple[str, ...]
     start: bool = False
     switch: str = ""
+    name_server: bool = False
 
 
 _NO, _YES = ("false", "true"), ("true", "false")
@@ -127,6 +140,8 @@ LEGAL: Final[Mapping[str, Legal]] = {
     "timerWheelEnable": Legal(("false", "true"), start=True, switch="timers"),
     "traceOn": Legal(_YES),
     "traceTopicEnable": Legal(_NO, start=True, switch="trace_topic"),
+    "orderMessageEnable": Legal(_NO, start=True, name_server=True),
+    "returnOrderTopicConfigToBroker": Legal(_YES, start=True, switch="may_keep_order_topics", name_server=True),
     # files
     "brokerRole": Legal(("ASYNC_MASTER", "SYNC_MASTER"), start=True),
     "flushConsumeQueueLeastPages": Legal(("2", "0", "8")),
@@ -176,12 +191,21 @@ NOT_DRAWN: Final[Mapping[str, str]] = {
     "brokerPermission": "the claim restart.routes does not know what routes it leaves; programs have it by name",
     "slaveReadEnable": "a master sends consumers of some groups to slaves with it, which is not described",
     "transientStorePoolEnable": "what lies in its buffers when the process ends is lost, and no judge of files knows which",
+    "deleteTopicWithBrokerRegistration": "a topic that a broker registers alone then removes the others; programs have it by name",
+    "clusterTest": "the name server asks further name servers for a route that it does not have",
+    "notifyMinBrokerIdChanged": "the name server sends requests to brokers, which do not exist or are no clients of a program",
+    "supportActingMaster": "it needs a slave",
+    **dict.fromkeys(
+        ("needWaitForService", "waitSecondsForService"), "the name server answers no route until the time is over; a bug report has them"
+    ),
     **dict.fromkeys(
         ("brokerName", "brokerId", "brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir"), "it says which broker it is, and where"
     ),
 }
 """Settings that are never drawn, with the reason."""
 
+OF_NAME_SERVERS: Final = frozenset({"deleteTopicWithBrokerRegistration", *(name for name, row in LEGAL.items() if row.name_server)})
+"""The settings of a name server that programs can have, drawn or by name."""
 WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
@@ -207,13 +231,16 @@ VARIANTS: Final = 2
 _AT_ONCE: Final = 4
 
 
-def dealt(chance: random.Random, profile: Profile, *, configure: bool, start: bool) -> Iterator[Sequence[str]]:
+def dealt(
+    chance: random.Random, profile: Profile, *, configure: bool, start: bool, start_name_server: bool = True
+) -> Iterator[Sequence[str]]:
     """Draw values of `needs` without end: for each `PROGRAMS_PER_START` programs up to `VARIANTS`, with the same settings at the start.
 
     Each has several settings with non-default values. Every value is drawn once before any is repeated. `configure`: settings of a running
-    broker may be changed. `start`: brokers can be started with other settings.
+    broker may be changed. `start`: brokers can be started with other settings, with `start_name_server` also name servers.
     """
-    table = {name: row for name, row in LEGAL.items() if not row.switch or getattr(profile, row.switch)}
+    known = {name: row for name, row in LEGAL.items() if not row.switch or getattr(profile, row.switch)}
+    table = {name: row for name, row in known.items() if start_name_server or not row.name_server}
     first = _Deck(chance, {name: row.values[1:] for name, row in table.items() if row.start and start})
     later = _Deck(chance, {name: row.values[1:] for name, row in table.items() if not row.start and configure})
     while True:
@@ -244,7 +271,13 @@ def drawn_of(needs: str) -> Mapping[str, str]:
 
 def at_start(needs: str) -> Mapping[str, str]:
     """Return the settings of `needs` that a broker has to be started with."""
-    return settings_of(needs) if needs in STARTED else {name: value for name, value in drawn_of(needs).items() if LEGAL[name].start}
+    started = settings_of(needs) if needs in STARTED else {name: value for name, value in drawn_of(needs).items() if LEGAL[name].start}
+    return {name: value for name, value in started.items() if name not in OF_NAME_SERVERS}
+
+
+def of_name_server(needs: str) -> Mapping[str, str]:
+    """Return the settings of `needs` that the name server has to be started with."""
+    return {name: value for name, value in settings_of(needs).items() if name in OF_NAME_SERVERS}
 
 
 def while_running(needs: str) -> Mapping[str, str]:
@@ -252,9 +285,11 @@ def while_running(needs: str) -> Mapping[str, str]:
     return CONFIGURED[needs] if needs in CONFIGURED else {name: value for name, value in drawn_of(needs).items() if not LEGAL[name].start}
 
 
-def can_be_had(needs: str, *, configure: bool, start: bool) -> bool:
-    """Return whether a target supports the settings, given that it can change settings at run time or start brokers with others."""
-    return (start or not at_start(needs)) and (configure or not while_running(needs))
+def can_be_had(needs: str, *, configure: bool, start: bool, start_name_server: bool = True) -> bool:
+    """Return whether a target supports the settings, given that it can change settings at run time or start brokers or name servers with
+    others."""
+    started = (start or not at_start(needs)) and ((start and start_name_server) or not of_name_server(needs))
+    return started and (configure or not while_running(needs))
 
 
 def is_known(needs: str) -> bool:
@@ -270,7 +305,7 @@ def stages(needs: Iterable[str]) -> list[tuple[str, ...]]:
     wanted = set(needs)
     own: dict[str, list[str]] = {}
     for need in sorted(wanted - {"", *CONFIGURED, *STARTED}):
-        own.setdefault(needs_of(at_start(need)), []).append(need)
+        own.setdefault(needs_of({**at_start(need), **of_name_server(need)}), []).append(need)
     rows: list[Sequence[str]] = [("", *own.pop("", ()), *CONFIGURED), *((name,) for name in STARTED), *own.values()]
     return [group for row in rows if (group := tuple(need for need in row if need in wanted))]
 

@@ -181,6 +181,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "cut": (1, 2, 3, 6, 9, 20, 0),
         "more": (0, -2, 1, 2**20, -400),
         "due": (0, 1, 999, 100_000, None),
+        "ended": _BOOLEANS,
         "without": (None, *SHORT_NAMES, EVERY),
         "altered": (None, *_FIELD_TEXTS),
     },
@@ -285,7 +286,9 @@ VALUES: Final[Mapping[str, Values]] = {
         "tag": ("", "t", "täg"),
         "model": ("CLUSTERING", "BROADCASTING"),
     },
-    "leave": {"group": ("g", "h"), "altered": (None, ("producerGroup", "g"), ("clientID", "nobody"))},
+    "leave": {
+        "group": ("g", "h"), "producers": (None, "producers"), "altered": (None, ("producerGroup", "g"), ("clientID", "nobody")),
+    },
     "members": {"group": ("g", "h", "nobody")},
     "lock": {"topic": ("A", "B"), "queues": _LOCKED, "group": ("g", "h"), "holder": _HOLDERS},
     "unlock": {"topic": ("A", "B"), "queues": _LOCKED, "group": ("g", "h"), "holder": _HOLDERS},
@@ -320,6 +323,7 @@ VALUES: Final[Mapping[str, Values]] = {
     "lose": {"address": _ADDRESSES},
     "has_to_register": {
         "name": _BROKERS, "broker_id": (0, 1), "address": _ADDRESSES[:2], "version": (1, 2, 3), "altered": (None, ("clusterName", "other")),
+        "without": (None, "clusterName", "brokerName", "brokerId"),
     },
     "permit_writes": {"permitted": _BOOLEANS, "name": _BROKERS},
     "forget_topic": {"cluster": (None, "nobody", "other", "cluster")},

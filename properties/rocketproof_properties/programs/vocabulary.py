@@ -129,7 +129,7 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "settings": _request_step("a client queries a broker's settings", requests.settings),
     "heartbeat": _request_step("a client sends a heartbeat", requests.heartbeat),
     "consumer": _request_step("a consumer sends a heartbeat with its subscription", requests.consumer),
-    "leave": _request_step("a consumer leaves its group", requests.leave),
+    "leave": _request_step("a client leaves its group of consumers or of producers", requests.leave),
     "members": _request_step("a consumer queries the members of its group", requests.members),
     "lock": _request_step("a consumer locks queues for its group, or renews its locks", requests.lock),
     "unlock": _request_step("a consumer unlocks queues", requests.unlock),

@@ -40,13 +40,20 @@ def programs(rows: Sequence[Any]) -> list[Program]:
 
 
 def numbered(
-    remembered: Sequence[Program], after: int, *, configure: bool, start: bool, end: bool = False, stop: bool = False
+    remembered: Sequence[Program],
+    after: int,
+    *,
+    configure: bool,
+    start: bool,
+    start_name_server: bool = True,
+    end: bool = False,
+    stop: bool = False,
 ) -> list[Program]:
     """Return the programs that the target can perform, numbered from `after` + 1."""
 
     def able(program: Program) -> bool:
         ends = end if program.needs == ENDED else stop or not program.restarts
-        return ends and can_be_had(program.needs, configure=configure, start=start)
+        return ends and can_be_had(program.needs, configure=configure, start=start, start_name_server=start_name_server)
 
     return [replace(program, number=after + place) for place, program in enumerate((program for program in remembered if able(program)), 1)]
 

@@ -18,7 +18,7 @@ from rocketproof_protocol.numbers import java_int
 from rocketproof_traces.checker.steps import SearchBound
 
 from ..brokers.comeback import NotBack
-from ..brokers.deployment import Deployment, Setup, TargetError, ValidationTarget
+from ..brokers.deployment import Deployment, Setup, TargetError, ValidationTarget, setup_of
 from ..brokers.runs.configured import configured
 from ..brokers.runs.parsed import load
 from ..brokers.runs.recording import last_number
@@ -32,12 +32,11 @@ from ..judging.restarts import KILLED, STOPPED
 from ..judging.specification import EXPANDED, judge_shared
 from ..judging.verdicts import FindingKey, JudgedProgram, ProgramFinding
 from ..judging.wholelog import LOGS, judge_log
-from ..programs import settings
 from ..programs.coverplan import CoverPlan, plan
 from ..programs.names import ProgramNames
 from ..programs.parts import Capability
 from ..programs.program import Program, ProgramOptions, generate
-from ..programs.settings import ALONE, ENDED, at_start, drawn_of, while_running
+from ..programs.settings import ALONE, ENDED, at_start, drawn_of, of_name_server, while_running
 from ..reports.output import counted
 from ..reports.results import tool
 from . import accept, busy, memory, report, resume
@@ -161,7 +160,12 @@ def tried_first(request: ValidationRequest) -> list[Program]:
 
 def possible(offers: Set[Capability]) -> dict[str, bool]:
     """Return what programs may need of a target with these capabilities, as arguments of a choice of programs."""
-    return {"configure": Capability.CONFIGURE in offers, "start": Capability.START in offers, "end": ENDING <= offers}
+    return {
+        "configure": Capability.CONFIGURE in offers,
+        "start": Capability.START in offers,
+        "start_name_server": Capability.START_NAME_SERVER in offers,
+        "end": ENDING <= offers,
+    }
 
 
 def changeable(offers: Set[Capability]) -> dict[str, bool]:
@@ -276,7 +280,7 @@ class _Validation:
         for needs in [needs for needs, group in groups.items() if all(recorded.number in self.over for recorded in group)]:
             self._gather(self._recorded(groups.pop(needs)))
         stages = stages_of(groups)
-        setups = [Setup(settings=at_start(next(iter(stage)))) for stage in stages]
+        setups = [setup_of(next(iter(stage))) for stage in stages]
         with closing(attempted(self.target, setups)) as targets:
             for number, (stage, running) in enumerate(zip(stages, targets, strict=False), 1):
                 first, last = next(iter(stage)), number == len(stages)
@@ -311,7 +315,7 @@ class _Validation:
         """
         if not needs or (last and not self.report.judged):
             raise problem
-        with_ = ", ".join(f"{name}={value}" for name, value in at_start(needs).items())
+        with_ = ", ".join(f"{name}={value}" for name, value in {**at_start(needs), **of_name_server(needs)}.items())
         text = f"{counted(programs, 'program')} on a broker with {needs} ({with_}) are left out, since it does not start so: {problem}"
         verdict = ProgramFinding("reference", f"start.{needs.replace(' ', '_')}", text)
         if all(finding.verdict.property != verdict.property for finding in self.report.findings):
@@ -345,7 +349,8 @@ class _Validation:
             at_the_end.callback(runner.close)
             self.unreadable |= runner.unreadable
             if runner.reported_settings:
-                self.ignored |= {name for name, value in settings.settings_of(needs).items() if runner.reported_settings.get(name) != value}
+                in_broker = {**at_start(needs), **while_running(needs)}
+                self.ignored |= {name for name, value in in_broker.items() if runner.reported_settings.get(name) != value}
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
             earlier, judged = self._recorded(programs), list[JudgedProgram]()
             programs = [reduced for entry in programs if entry.number not in self.over and (reduced := entry.without(not_served)).steps]
@@ -410,8 +415,8 @@ class _Validation:
     def _under(self, running: Deployment, before: str, needs: str) -> Iterator[Runner]:
         """Return a runner with other settings than `before`: on the running brokers if they can have them, else on new brokers."""
         with ExitStack() as at_the_end:
-            if at_start(needs) != at_start(before):
-                running = self.target.open(Setup(settings=at_start(needs)))
+            if setup_of(needs) != setup_of(before):
+                running = self.target.open(setup_of(needs))
                 at_the_end.callback(running.close)
                 running.name_server = self.request.name_server or running.name_server
             at_the_end.enter_context(configured(running, while_running(needs)))
@@ -508,7 +513,7 @@ class _Validation:
         runner.close()
         if runner.deployment is not first:
             runner.deployment.close()
-        fresh = self.target.open(Setup(settings=at_start(needs)))
+        fresh = self.target.open(setup_of(needs))
         at_the_end.callback(fresh.close)
         runner.settle(fresh)
 

@@ -2,8 +2,8 @@
 this decides.
 
 A change that folding removes has no effect under the profile: both functions are equal after folding. Parameters that every caller sets to
-the same switch are folded too. The comparison is textual, so functions that express the same in different ways count as different. Settings
-for which programs use only a few words also decide conditions: such a setting never equals another word.
+the same switch are folded too, and attributes that keep a switch. The comparison is textual, so functions that express the same otherwise
+count as different. Settings for which programs use only a few words also decide conditions: such a setting never equals another word.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rocketproof_profiles.switches import SWITCHES
 from rocketproof_properties.programs.settings import LEGAL
 from rocketproof_protocol.numbers import is_digits
 
-from .called import defaults, functions, names_called
+from .called import defaults, functions, names_called, trees
 from .operators import Function
 
 S = TypeVar("S", bound=ast.AST)
@@ -73,8 +73,31 @@ def _carried() -> Mapping[str, str]:
         for called, keyword in ((_called(call.func), keyword) for call in calls for keyword in call.keywords):
             passed_on = isinstance(keyword.value, ast.Name) and keyword.value.id == keyword.arg and keyword.arg in own
             if keyword.arg and not passed_on and {(called, keyword.arg), ("__init__", keyword.arg)} & parameters:
-                values_passed.setdefault(keyword.arg, set()).add(_called(keyword.value))
-    return {name: value for name, values in values_passed.items() if len(values) == 1 and (value := next(iter(values))) in SWITCHES}
+                value = _called(keyword.value)
+                values_passed.setdefault(keyword.arg, set()).add(_kept().get(value, value))
+    return _switches(values_passed)
+
+
+@cache
+def _kept() -> Mapping[str, str]:
+    """Map the name of an attribute to the switch that every assignment to it has as its value. A name that a class also declares or defines
+    is not among them."""
+    values: dict[str, set[str]] = {}
+    for node in (node for tree in trees() for node in ast.walk(tree)):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    values.setdefault(_called(target), set()).add(_called(value) if isinstance(target, ast.Attribute) else "")
+            case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+                values.setdefault(_called(target), set()).add("")
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                values.setdefault(name, set()).add("")
+    return _switches(values)
+
+
+def _switches(values: Mapping[str, set[str]]) -> dict[str, str]:
+    """Return the names with a single value that is a switch."""
+    return {name: value for name, found in values.items() if len(found) == 1 and (value := next(iter(found))) in SWITCHES}
 
 
 def _called(node: ast.expr) -> str:
@@ -98,8 +121,9 @@ class _Folding(ast.NodeTransformer):
         return visited
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        value = self._value(node.attr) if _called(node.value) in _HOLDERS and node.attr in SWITCHES else None
-        return value or self.generic_visit(node)
+        kept = _kept().get(node.attr) if isinstance(node.ctx, ast.Load) else None
+        switch = node.attr if _called(node.value) in _HOLDERS and node.attr in SWITCHES else kept
+        return (self._value(switch) if switch else None) or self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return (self._value(self._switch_of[node.id]) if node.id in self._switch_of else None) or node

@@ -34,9 +34,9 @@ def argued(row: MutantOutcome, change: WireMutant, profile: str) -> MutantOutcom
         return replace(row, verdict=UNSEEN, how="no broker that is validated has a setting with such a value")
     if _is_of_a_moment(change):
         return replace(row, verdict=UNSEEN, how="nobody asks at this very millisecond")
-    if reason := arguments.of_implementation(arguments.UNSEEN, row.id):
+    if reason := arguments.of_implementation(arguments.UNSEEN, row.id, profile):
         return replace(row, verdict=UNSEEN, how=reason)
-    if reason := arguments.of_implementation(arguments.EQUIVALENT, row.id):
+    if reason := arguments.of_implementation(arguments.EQUIVALENT, row.id, profile):
         return replace(row, verdict=EQUIVALENT, how=reason)
     return row
 

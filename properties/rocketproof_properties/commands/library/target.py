@@ -57,15 +57,15 @@ class Target:
     def __enter__(self) -> Target:
         """Connect to the broker, or start it. Raises RocketproofError if that fails."""
         from ...brokers.choose import choose_named
-        from ...brokers.deployment import Setup
+        from ...brokers.deployment import setup_of
         from ...brokers.runs.configured import configured
-        from ...programs.settings import CONFIGURED, STARTED, at_start, is_known, while_running
+        from ...programs.settings import CONFIGURED, STARTED, is_known, while_running
         from ...validation.ownprograms import Suite
 
         needs = self._needs if is_known(self._needs) else known("configuration", self._needs, (*CONFIGURED, *STARTED))
         target = choose_named(self.where, self.profile)
         with ExitStack() as stack:
-            running = stack.enter_context(target.open(Setup(settings=at_start(needs))))
+            running = stack.enter_context(target.open(setup_of(needs)))
             stack.enter_context(configured(running, while_running(needs)))
             folder = self._histories or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof")))
             folder.mkdir(parents=True, exist_ok=True)

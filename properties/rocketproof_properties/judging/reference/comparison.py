@@ -279,15 +279,20 @@ _QUEUE = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "topicSynFl
 
 
 def route(data: bytes | None, mine: Callable[[str], bool]) -> Any:
-    """Return the part of a route that two name servers must share: queues, and the addresses and filter servers of brokers whose names are
-    `mine`."""
+    """Return the part of a route that two name servers must share: queues, the order, and the addresses and filter servers of brokers whose
+    names are `mine`."""
     try:
         parsed = fastjson.loads(data or b"{}")
         queues = [sorted((key, row[key]) for key in _QUEUE if row.get(key) is not None) for row in parsed.get("queueDatas", [])]
         rows = parsed.get("brokerDatas", [])
         addresses = {str(address) for row in rows if mine(str(row["brokerName"])) for address in row["brokerAddrs"].values()}
         filters = {name: servers for name, servers in (parsed.get("filterServerTable") or {}).items() if servers and name in addresses}
-        return {"queueDatas": sorted(queues), "brokerDatas": _brokers(rows, mine), "filterServerTable": filters}
+        return {
+            "queueDatas": sorted(queues),
+            "brokerDatas": _brokers(rows, mine),
+            "filterServerTable": filters,
+            "orderTopicConf": parsed.get("orderTopicConf"),
+        }
     except (ValueError, AttributeError, TypeError, KeyError):
         return _NO_JSON
 
@@ -308,6 +313,15 @@ def clusters(data: bytes | None, mine: Callable[[str], bool]) -> Any:
         named = {name: sorted(brokers) for name, brokers in table["clusterAddrTable"].items() if mine(name)}
         return {"clusterAddrTable": named, "brokerAddrTable": _brokers(table["brokerAddrTable"].values(), mine)}
     except (ValueError, AttributeError, TypeError, KeyError):
+        return _NO_JSON
+
+
+def listed(data: bytes | None, mine: Callable[[str], bool]) -> Any:
+    """Return the entries of a name server's list of order topics whose topics are `mine`; empty without a list."""
+    try:
+        table = fastjson.loads(data or b"{}").get("table") or {}
+        return {topic: order for topic, order in table.items() if mine(topic)}
+    except (ValueError, AttributeError):
         return _NO_JSON
 
 

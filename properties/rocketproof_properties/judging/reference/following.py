@@ -19,6 +19,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.settingstext import FIELDS, update_settings
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message, parse_properties
+from rocketproof_impl.nameserversettings import NameServerSettings
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import TimedOut
 from rocketproof_impl.remoting.headers import parse_request_header
@@ -39,10 +40,11 @@ from ...brokers.runs.client import take_notified
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...brokers.runs.recording import body_of
 from ...brokers.runs.sendbacks import Group, choose
+from ...brokers.settings import NAME_SERVER_FIELDS, name_server_settings
 from ...brokers.simulated import SimulatedConnection
 from ...programs.call import command_of
 from ...programs.parts import NAME_SERVER
-from ...programs.settings import ALONE, while_running
+from ...programs.settings import ALONE, of_name_server, while_running
 from . import keys
 from .comparison import RecordedResponse, translated
 from .driver import SECONDS
@@ -102,7 +104,7 @@ class Follower:
     def __post_init__(self) -> None:
         self.places: dict[int, int] = {}
         self.halves: dict[tuple[str, str], str] = {}
-        self.deployment = ReplayDeployment(self.profile, self._settings(), self._clock())
+        self.deployment = ReplayDeployment(self.profile, self._settings(), self._clock(), self._name_server_settings())
         self.deployment.is_mine = self.history.names.is_mine
         self.cluster = self.deployment.cluster
         self._connections: dict[str, SimulatedConnection] = {}
@@ -166,6 +168,12 @@ class Follower:
                 update_settings(settings, f"{name}={value}")
         settings.mapped_file_size_commit_log = min(settings.mapped_file_size_commit_log, _LARGEST_FILE)
         return settings
+
+    def _name_server_settings(self) -> NameServerSettings:
+        """Return the settings that the name server was started with, without those that the implementation does not have."""
+        given = (self.history.origin.get("given") or {}).get("nameServer") or {}
+        wanted = {**of_name_server(self.history.program.needs), **given}
+        return name_server_settings({name: value for name, value in wanted.items() if name in NAME_SERVER_FIELDS})
 
     @property
     def broker(self) -> Broker:

@@ -22,6 +22,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record as records
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes, fastjson
+from rocketproof_protocol.fields import ORDER_TOPIC_CONFIG
 from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_TIMES, UNIQ_KEY
 from rocketproof_protocol.topics import OP_HALF_TOPIC
@@ -59,6 +60,8 @@ OF_MOVING: Final = ("max_offset", "min_offset", "search", "earliest", "stats", "
 """Requests whose responses show the content of a queue."""
 _OF_CONSUMERS: Final = {"members": "consumerIdList", "lock": "lockOKMQSet"}
 """Requests of consumers that share queues, with the list in their response bodies. Its order is chance."""
+_NAMESPACES: Final = {codes.REGISTER_BROKER: ORDER_TOPIC_CONFIG}
+"""The namespace of a name server whose values are the response body of a request that names none."""
 _WITH_BODY: Final = ("cluster", "other")
 """Requests to a name server whose response body is compared."""
 ANSWER: Final = "answer"
@@ -310,6 +313,9 @@ class ReferenceReplay:
         if exchange.op == "cluster":
             theirs, ours = (comparison.clusters(data, self.names.is_mine) for data in (body, response.body))
             yield from comparison.values("clusters", theirs, ours)
+        elif ORDER_TOPIC_CONFIG in (exchange.fields.get("namespace"), _NAMESPACES.get(whole_number(exchange.request["code"]))):
+            theirs, ours = (comparison.listed(data, self.names.is_mine) for data in (body, response.body))
+            yield from comparison.values("order topics", theirs, ours)
         else:
             ours = fastjson.loads(response.body or b"{}")
             yield from comparison.values("body", comparison.fields(body, ours), ours)

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.broker.settings import BrokerSettings
+from rocketproof_impl.nameserversettings import NameServerSettings
+from rocketproof_impl.routeinfo import DEFAULTS
 from rocketproof_impl.simulator.chance import SimulatedRandomness
 from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.scheduler import START
@@ -40,8 +42,8 @@ class RecordedDraw(SimulatedRandomness):
 class ReplayDeployment(SimulatedDeployment):
     """A single broker. `part`: its name among the parts. `draw`: the queue it chooses next. `began`: the initial time of its clock (ms)."""
 
-    def __init__(self, profile: Profile, settings: BrokerSettings, began: int = START) -> None:
-        cluster = Cluster(0, profile=profile)
+    def __init__(self, profile: Profile, settings: BrokerSettings, began: int = START, name_server: NameServerSettings = DEFAULTS) -> None:
+        cluster = Cluster(0, profile=profile, name_server=name_server)
         cluster.clock.time = began
         node = cluster.add(settings, start=False)
         node.random = self.draw = RecordedDraw()

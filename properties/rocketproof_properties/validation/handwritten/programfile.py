@@ -35,7 +35,7 @@ from ...brokers.runs.parsed import load as load_history
 from ...programs.call import Context
 from ...programs.names import ProgramNames
 from ...programs.program import Program
-from ...programs.settings import LEGAL, NOT_DRAWN, WITHOUT_EFFECT, at_start, is_known, needs_of, while_running
+from ...programs.settings import LEGAL, NOT_DRAWN, WITHOUT_EFFECT, at_start, is_known, needs_of, of_name_server, while_running
 from ...programs.vocabulary import ADDRESSED, FORMED, ON_BROKERS, STEPS, Step, arguments, request_of
 from ...reports import userfile
 from ...reports.choices import InputError, offer
@@ -127,7 +127,8 @@ def _of_history(path: str) -> ProgramFile:
     program, settings = history.program, dict(given.get("settings") or {}) or dict(at_start(history.program.needs))
     running = {} if given else dict(while_running(program.needs))
     own = dict(given.get("brokerSettings") or {})
-    return ProgramFile(path, program, settings, running, dict(given.get("nameServer") or {}), whole_number(given.get("brokers") or 1), own)
+    name_server = dict(given.get("nameServer") or {}) or dict(of_name_server(program.needs))
+    return ProgramFile(path, program, settings, running, name_server, whole_number(given.get("brokers") or 1), own)
 
 
 class _Reader:
@@ -161,7 +162,7 @@ class _Reader:
             Program(0, "", steps, judged_by),
             {**(at_start(needs) if needs else {}), **given},
             while_running(needs) if needs else {},
-            name_server,
+            {**(of_name_server(needs) if needs else {}), **name_server},
             brokers,
             own,
             times,

@@ -19,14 +19,14 @@ from typing import Any, Final
 
 from rocketproof_protocol.numbers import java_int
 
-from ...brokers.deployment import Deployment, Setup, ValidationTarget
+from ...brokers.deployment import Deployment, ValidationTarget, setup_of
 from ...brokers.runs.configured import configured
 from ...brokers.runs.parsed import load
 from ...brokers.runs.runner import Bounds, Runner
 from ...brokers.staging import in_turn
 from ...programs.program import Program
 from ...programs.selections import EDGES
-from ...programs.settings import ALONE, at_start, stages, while_running
+from ...programs.settings import ALONE, stages, while_running
 from ...reports.results import tool
 from ..stages import looks
 from ..validate import mark as new_mark
@@ -105,7 +105,7 @@ class Stage:
         for program in programs:
             groups.setdefault(program.needs, []).append(program)
         staged = stages(groups)
-        setups = [Setup(settings=at_start(stage[0])) for stage in staged]
+        setups = [setup_of(stage[0]) for stage in staged]
         with closing(in_turn(self.target, setups)) as targets:
             for stage, running in zip(staged, targets, strict=False):
                 for needs in stage:

@@ -10,7 +10,7 @@ import pytest
 from spoilt import Spoilt, answering
 
 from nonempty import nonempty
-from rocketproof_properties.brokers.deployment import Setup, TargetError, ValidationTarget
+from rocketproof_properties.brokers.deployment import Setup, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.commands import run

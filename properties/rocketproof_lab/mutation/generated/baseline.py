@@ -15,12 +15,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from rocketproof_properties.brokers.deployment import Setup, TargetError
+from rocketproof_properties.brokers.deployment import TargetError, setup_of
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.programs.coverplan import SOURCE, plan
 from rocketproof_properties.programs.program import Program, ProgramOptions, generate
-from rocketproof_properties.programs.settings import ENDED, at_start
+from rocketproof_properties.programs.settings import ENDED, stages
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.report import HISTORIES, ValidationReport
 from rocketproof_properties.validation.validate import CTRL_C, Progress, ValidationRequest, changeable, possible, validate
@@ -93,8 +93,8 @@ def perform(
 
 def _started(target: Forked, programs: Sequence[Program]) -> frozenset[Line]:
     """Return the lines that a start reaches with the settings of any program."""
-    for chosen in {tuple(at_start(program.needs).items()) for program in programs}:
-        target.open(Setup(settings=dict(chosen))).close()
+    for stage in stages(program.needs for program in programs):
+        target.open(setup_of(stage[0])).close()
     return target.lines()
 
 

@@ -429,7 +429,7 @@ def told(profile: str) -> Iterator[OutsideModel]:
 # Offsets by time
 
 _MOMENT: Final = 20  # milliseconds of a wait, so that store times differ by more than the few that separate a time from a neighbour
-_ARRIVAL: Final = 5000  # milliseconds that a broker may hold the pull of a message that is not in its queue yet
+_ARRIVAL: Final = 3000  # milliseconds that a broker may hold the pull of a message that is not in its queue yet
 
 
 def times(profile: str) -> Iterator[OutsideModel]:

@@ -47,9 +47,10 @@ from .faults import campaign
 from .faults.found import FaultTests
 from .finish import finish
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
-from .restarts import RestartReport, delayed, restart_each, restart_name_server
+from .restarts import delayed, restart_each, restart_name_server
 from .shrink import Smallest, fewer_settings, shrink
 from .stages import looks, stages_of
+from .states import StateReport
 from .stores import BrokerStore, judge_store
 from .text import contradicted
 from .unserved import of_unserved, unserved
@@ -461,7 +462,7 @@ class _Validation:
             return
         late = list(delayed(program.path for program in self.stage if not _DELAYING.isdisjoint(program.conditions)))
         origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
-        written = RestartReport(self.request.folder, len(self.report.logs), needs, origin, self.target.profile)
+        written = StateReport(self.request.folder, len(self.report.logs), needs, origin, self.target.profile)
         names, servers = ProgramNames(self.mark, 0), list[str]()
         with ExitStack() as at_the_end:
             name_server_restarts: list[Iterator[JudgedProgram]] = []

@@ -1,0 +1,103 @@
+"""Compare a slave with its master after the programs of a validation: topics, groups, offsets, queues and records must be equal.
+
+Both views are saved as a `state` event of a history without requests, so they can be judged again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ..brokers.runs.parsed import ParsedHistory
+from .known import why_not
+from .verdicts import JudgedProgram, ProgramFinding
+
+STATE: Final = "slave"
+SOURCE: Final = "a slave of the programs' broker"
+SENTENCES: Final[Mapping[str, str]] = {
+    "slave.topics": "a slave has the topics of its master, with all their fields and attributes",
+    "slave.groups": "a slave has the consumer groups of its master, with all their fields",
+    "slave.offsets": "a slave has the offsets that groups have committed on its master",
+    "slave.kept": "a slave has no offset that its master has deleted",
+    "slave.delays": "a slave has the offsets up to which its master has delivered delayed messages",
+    "slave.queues": "a queue of a slave begins and ends where that of its master does, with records at the same places",
+    "slave.records": "a record of a slave has the bytes of its master's",
+    "slave.keys": "a slave finds a record by the keys by which its master finds it",
+}
+"""Each property in one sentence."""
+TABLES: Final = ("slave.topics", "slave.groups", "slave.offsets", "slave.kept", "slave.delays")
+"""The properties of what a slave requests from its master. The others follow from the replicated log."""
+View = Mapping[str, Any]
+"""What a broker has at one moment, as far as it was read.
+
+- `topics`, `groups`, `queues`, `records`, `keys`: as in `brokers.runs.brokerview`.
+- `offsets`: those that groups have committed. `delays`: the offsets up to which delayed messages are delivered.
+"""
+
+
+def breaches(master: View, slave: View) -> Iterator[tuple[str, str]]:
+    """Yield each property that a slave breaks, with an explanation. Values that the master's view lacks are not compared."""
+    for kind in ("topics", "groups"):
+        for name in dict.fromkeys((*master.get(kind, {}), *slave.get(kind, {}))):
+            yield from ((f"slave.{kind}", f"{name}: {text}") for text in _differing(master[kind].get(name), slave[kind].get(name)))
+    for kind in ("offsets", "delays"):
+        theirs, own = master.get(kind, {}), slave.get(kind, {})
+        yield from ((f"slave.{kind}", f"{name}: {_both(value, own.get(name))}") for name, value in theirs.items() if own.get(name) != value)
+    for name in slave.get("offsets", {}).keys() - master.get("offsets", {}).keys():
+        yield "slave.kept", f"{name}: {_both(None, slave['offsets'][name])}"
+    for name, (first, end, places) in master.get("queues", {}).items():
+        now = slave.get("queues", {}).get(name)
+        if now is None:
+            if name.partition(" of ")[2] in slave.get("topics", {}):  # a missing topic is reported already
+                yield "slave.queues", f"{name} has no ends"
+        elif now != [first, end, places]:
+            text = next(_both(was, is_now) for was, is_now in zip((first, end, places), now, strict=True) if was != is_now)
+            yield "slave.queues", f"{name} from offset {now[0]} to {now[1]}: {text}"
+    for place, sum_ in master.get("records", {}).items():
+        if slave.get("records", {}).get(place, sum_) != sum_:
+            yield "slave.records", f"the record at {place} is another one"
+    for name, places in master.get("keys", {}).items():
+        lost = [place for place in places if place not in slave.get("keys", {}).get(name, places)]
+        if lost:
+            yield "slave.keys", f"{name} does not find the record at {lost[0]}"
+
+
+def _differing(theirs: Any, own: Any) -> Iterator[str]:
+    """Yield how an entry of a slave's table differs from its master's, field by field. None: it has no such entry."""
+    if theirs is None or own is None:
+        if theirs != own:
+            yield _both(theirs and "present", own and "present")
+        return
+    for name in dict.fromkeys((*theirs, *own)):
+        if theirs.get(name) != own.get(name):
+            yield f"{name} is {_both(theirs.get(name), own.get(name))}"
+
+
+def _both(theirs: Any, own: Any) -> str:
+    return f"{own}, {theirs} on the master"
+
+
+def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
+    """Judge the saved views of a master and its slave under a profile with its known violations.
+
+    Nothing is decided if the slave did not have its master's log in time, or if a query had no response.
+    """
+    state = parsed.states[STATE]
+    judged = JudgedProgram(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
+    if state["unknown"]:
+        judged.left_open = dict.fromkeys(SENTENCES, str(state["unknown"]))
+        return judged
+    broken: dict[str, list[str]] = {}
+    for property_, text in breaches(state["master"], state["slave"]):
+        broken.setdefault(property_, []).append(text)
+    for property_, sentence in SENTENCES.items():
+        reason = why_not(property_, profile)
+        judged.claims[property_] = (property_ not in broken, "violated" if reason else "holds", "")
+        if property_ in broken:
+            first, *others = broken[property_]
+            text = f"{sentence}: {first}" + (f" (and {len(others)} others)" if others else "")
+            judged.deviations.append(ProgramFinding("claims", property_, text, known=bool(reason), reason=reason))
+    views = state["master"]
+    judged.exercised = frozenset(name for name in SENTENCES if views.get(name.partition(".")[2]) or name in broken)
+    return judged

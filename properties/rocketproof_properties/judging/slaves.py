@@ -15,7 +15,9 @@ from .verdicts import JudgedProgram, ProgramFinding
 
 STATE: Final = "slave"
 SOURCE: Final = "a slave of the programs' broker"
+LOG: Final = "slave.log"
 SENTENCES: Final[Mapping[str, str]] = {
+    LOG: "the log of a slave is the beginning of its master's, byte for byte",
     "slave.topics": "a slave has the topics of its master, with all their fields and attributes",
     "slave.groups": "a slave has the consumer groups of its master, with all their fields",
     "slave.offsets": "a slave has the offsets that groups have committed on its master",
@@ -67,7 +69,7 @@ def _differing(theirs: Any, own: Any) -> Iterator[str]:
     """Yield how an entry of a slave's table differs from its master's, field by field. None: it has no such entry."""
     if theirs is None or own is None:
         if theirs != own:
-            yield _both(theirs and "present", own and "present")
+            yield _both(*(None if entry is None else "present" for entry in (theirs, own)))
         return
     for name in dict.fromkeys((*theirs, *own)):
         if theirs.get(name) != own.get(name):
@@ -81,23 +83,28 @@ def _both(theirs: Any, own: Any) -> str:
 def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
     """Judge the saved views of a master and its slave under a profile with its known violations.
 
-    Nothing is decided if the slave did not have its master's log in time, or if a query had no response.
+    Nothing is decided if the slave did not have its master's log in time, or if a query had no response. Of a slave with another log only
+    the log is judged.
     """
     state = parsed.states[STATE]
     judged = JudgedProgram(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
-    if state["unknown"]:
-        judged.left_open = dict.fromkeys(SENTENCES, str(state["unknown"]))
-        return judged
+    unknown = str(state["unknown"])
     broken: dict[str, list[str]] = {}
-    for property_, text in breaches(state["master"], state["slave"]):
-        broken.setdefault(property_, []).append(text)
-    for property_, sentence in SENTENCES.items():
+    if not unknown and state["log"]:
+        broken[LOG] = [str(state["log"])]
+        unknown = "the slave has another log than its master"
+    elif not unknown:
+        for property_, text in breaches(state["master"], state["slave"]):
+            broken.setdefault(property_, []).append(text)
+    judged.left_open = dict.fromkeys(SENTENCES.keys() - broken.keys(), unknown) if unknown else {}
+    views = state.get("master", {})
+    for property_ in SENTENCES.keys() - judged.left_open.keys():
         reason = why_not(property_, profile)
         judged.claims[property_] = (property_ not in broken, "violated" if reason else "holds", "")
-        if property_ in broken:
-            first, *others = broken[property_]
-            text = f"{sentence}: {first}" + (f" (and {len(others)} others)" if others else "")
-            judged.deviations.append(ProgramFinding("claims", property_, text, known=bool(reason), reason=reason))
-    views = state["master"]
-    judged.exercised = frozenset(name for name in SENTENCES if views.get(name.partition(".")[2]) or name in broken)
+    for property_, (first, *others) in broken.items():
+        reason = why_not(property_, profile)
+        text = f"{SENTENCES[property_]}: {first}" + (f" (and {len(others)} others)" if others else "")
+        judged.deviations.append(ProgramFinding("claims", property_, text, known=bool(reason), reason=reason))
+    present = {name for name in SENTENCES if views.get(name.partition(".")[2])}
+    judged.exercised = frozenset({*present, *broken, *({LOG} if views else ())})
     return judged

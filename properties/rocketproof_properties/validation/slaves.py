@@ -15,7 +15,7 @@ from ..judging.verdicts import JudgedProgram
 from ..programs.names import ProgramNames
 from ..programs.parts import Capability
 from ..reports.choices import InputError
-from .faults.replicas import CAUGHT, OWN, Replica
+from .faults.replicas import CAUGHT, OWN, Replica, difference
 from .states import StateReport
 
 NEEDED: Final = frozenset({Capability.START, Capability.STORE})
@@ -57,10 +57,10 @@ def _state(running: Deployment, slave: Deployment, broker: str, names: ProgramNa
     slave_log, master_log = replica.caught_up()
     if slave_log is None or master_log is None:
         return {"unknown": "the log of the slave or of its master cannot be read"}
+    if text := difference(slave_log, master_log):
+        return {"unknown": "", "log": text}
     if slave_log != master_log:
-        return {
-            "unknown": f"after {CAUGHT:g} s the slave's log, {len(slave_log)} bytes, is not that of its master, {len(master_log)} bytes"
-        }
+        return {"unknown": f"after {CAUGHT:g} s the slave has {len(slave_log)} bytes of the {len(master_log)} bytes of its master's log"}
     master, own = replica.views()
     missed = [*master["missed"], *own["missed"]]
-    return {"unknown": f"no response to: {missed[0]}" if missed else "", "master": master, "slave": own}
+    return {"unknown": f"no response to: {missed[0]}" if missed else "", "log": "", "master": master, "slave": own}

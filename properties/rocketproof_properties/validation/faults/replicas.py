@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rocketproof_impl.remoting.command import Command
+from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_profiles import inherited
+from rocketproof_protocol.codes import GET_ALL_CONSUMER_OFFSET, GET_ALL_DELAY_OFFSET, SUCCESS
+from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.stored.config import read_json
 from rocketproof_traces.stored.errors import StoredError
 
 from ...brokers.deployment import Deployment
 from ...brokers.runs.brokerview import contents, tables
-from ...brokers.runs.readback import Reader
+from ...brokers.runs.readback import SECONDS, Reader
 from ...brokers.runs.waiting import until
 from ...judging.slaves import TABLES, View, breaches
 from ...judging.wholelog import files
@@ -22,14 +26,24 @@ from ...programs.names import ProgramNames
 
 CAUGHT: Final = 30.0
 """Seconds within which a connected slave must have its master's log."""
-OWN: Final[Mapping[str, str]] = {"brokerId": "1", "brokerRole": "SLAVE", "slaveReadEnable": "true"}
-"""The settings of a slave whose messages can be pulled. It also has its master's `brokerName` and name server."""
+OWN: Final[Mapping[str, str]] = {
+    "brokerId": "1",
+    "brokerRole": "SLAVE",
+    "slaveReadEnable": "true",
+    "haSendHeartbeatInterval": "1000",
+}
+"""The settings of a slave whose messages can be pulled, and which soon reports where its log ends.
+
+It also has its master's `brokerName` and name server.
+"""
 _ASKS: Final = {"P40": "66", "P45": "12", "P440": "66", "P500": "66", "P533": "66"}
 """Seconds, by profile, within which a slave requests tables and offsets from its master: at least every ten from 4.5 to 4.9, else 60."""
 _LATER: Final = 15.0  # further seconds, because it learns its master's address every ten seconds
 _DISPATCHED: Final = 10.0
 _LOOK: Final = 0.5
 _FILES: Final = {"offsets": "consumerOffset.json", "delays": "delayOffset.json"}
+_CODES: Final = {"offsets": GET_ALL_CONSUMER_OFFSET, "delays": GET_ALL_DELAY_OFFSET}
+"""The requests by which a slave gets what it writes to these files. A master writes its own files seconds later."""
 
 
 def asks(profile: str) -> float:
@@ -68,23 +82,45 @@ class Replica:
         return until(lambda: self._both(whole=True), _equal, _DISPATCHED, _LOOK) if _equal(copied, "slave.topics") else copied
 
     def _both(self, *, whole: bool) -> tuple[View, View]:
-        return self._view(self.master, self.name, whole=whole), self._view(self.slave, self.slave_name, whole=whole)
+        master = self._view(self.master, self.name, self._told, whole=whole)
+        return master, self._view(self.slave, self.slave_name, self._written, whole=whole)
 
-    def _view(self, running: Deployment, broker: str, *, whole: bool) -> dict[str, Any]:
-        """Return the data of a broker; with `whole` also what its topics contain."""
+    def _view(self, running: Deployment, broker: str, read: Callable[[str], dict[str, int] | None], *, whole: bool) -> dict[str, Any]:
+        """Return the data of a broker whose offsets are read by `read`; with `whole` also what its topics contain."""
         reader = Reader(running, broker)
         try:
             view = tables(reader, self.names)
-            view |= {kind: self._mine(offsets(running.store(broker) / "config" / name) or {}) for kind, name in _FILES.items()}
+            unread = []
+            for kind in _FILES:
+                table = read(kind)
+                unread += [kind] if table is None else []
+                view[kind] = {key: value for key, value in (table or {}).items() if "@" not in key or self.names.is_mine(key)}
             if whole:
                 view |= contents(reader, view["topics"])[0]
-            return {**view, "missed": reader.take()[1]}
+            return {**view, "missed": [*reader.take()[1], *unread]}
         finally:
             reader.close()
 
-    def _mine(self, table: Mapping[str, int]) -> dict[str, int]:
-        """Return the offsets of delay levels, and those of the topics that are compared."""
-        return {key: value for key, value in table.items() if "@" not in key or self.names.is_mine(key)}
+    def _told(self, kind: str) -> dict[str, int] | None:
+        """Return the offsets in the master's response to its slave, none if it has none; None if there is no response."""
+        try:
+            with self.master.connect(self.name) as line:
+                answer = line.ask(Command(_CODES[kind]), SECONDS)
+        except RemotingError:
+            return None
+        return _offsets_of(loads(answer.body)) if answer.code == SUCCESS and answer.body else {}
+
+    def _written(self, kind: str) -> dict[str, int]:
+        return offsets(self.slave.store(self.slave_name) / "config" / _FILES[kind]) or {}
+
+
+def difference(slave_log: bytes, master_log: bytes) -> str:
+    """Return where a slave's log ceases to be the beginning of its master's; "" if it is the beginning."""
+    if master_log.startswith(slave_log):
+        return ""
+    pairs = enumerate(zip(slave_log, master_log, strict=False))
+    at = next((k for k, (own, theirs) in pairs if own != theirs), len(master_log))
+    return f"{len(slave_log)} bytes are as those of its master up to {at}, which has {len(master_log)}"
 
 
 def _equal(both: tuple[View, View], *properties: str) -> bool:
@@ -95,11 +131,15 @@ def _equal(both: tuple[View, View], *properties: str) -> bool:
 def offsets(path: Path) -> dict[str, int] | None:
     """Return the offsets in a broker's file, by key; None if it cannot be read, such as while it is replaced."""
     try:
-        table: dict[str, Any] = read_json(str(path)).get("offsetTable") or {}
+        return _offsets_of(read_json(str(path)))
     except StoredError:
         return None
+
+
+def _offsets_of(data: Any) -> dict[str, int]:
+    """Return the offsets of a table as a broker writes and sends it, by key."""
     result: dict[str, int] = {}
-    for name, value in table.items():
+    for name, value in (data.get("offsetTable") or {}).items():
         if isinstance(value, dict):
             result |= {f"{name} {queue}": whole_number(offset) for queue, offset in value.items()}
         else:

@@ -32,7 +32,7 @@ from ...programs.names import ProgramNames
 from ...programs.vocabulary import plain
 from .found import FaultTests
 from .kinds import SLAVE
-from .replicas import CAUGHT, OWN, Replica, asks, offsets
+from .replicas import CAUGHT, OWN, Replica, asks, difference, offsets
 from .rounds import RoundPlan, each
 from .store import BROKER, Loaded, Mix, PromisedStore
 
@@ -211,12 +211,8 @@ class PairRound:
         return None if log_files is None else log_files[0]
 
     def _prefix(self, slave_log: bytes, master_log: bytes) -> None:
-        if not master_log.startswith(slave_log):
-            at = next(
-                (k for k, (byte, master_byte) in enumerate(zip(slave_log, master_log, strict=False)) if byte != master_byte),
-                len(master_log),
-            )
-            self.slave.report("prefix", [f"{len(slave_log)} bytes are as those of its master up to {at}, which has {len(master_log)}"])
+        text = difference(slave_log, master_log)
+        self.slave.report("prefix", [text] if text else [])
 
     # Afterwards
 

@@ -14,6 +14,7 @@ from rocketproof_impl.periodic import Periodic
 from rocketproof_impl.store import haclient
 from rocketproof_impl.store.commitlog import CommitLog
 from rocketproof_impl.store.delay import ScheduleMessageService
+from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.deployment import TargetError
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.commands.program import run
@@ -28,7 +29,7 @@ from rocketproof_properties.validation.states import StateReport
 MARK = "r0a0a0a-"
 TOPIC = f"{MARK}1-A"
 VIEW: dict[str, Any] = {
-    "topics": {"T": {"perm": 6, "attributes": {"message.type": "NORMAL"}}},
+    "topics": {"T": {"perm": 6, "attributes": {"queue.type": "SimpleCQ"}}},
     "groups": {"g": {"retryMaxTimes": 3}},
     "offsets": {"T@g 0": 2},
     "delays": {"1": 3},
@@ -41,8 +42,13 @@ VIEW: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("changed", "property_", "text"),
     [
-        ({"topics": {"T": {"perm": 6, "attributes": {}}}}, "slave.topics", "T: attributes is {}, {'message.type': 'NORMAL'} on the master"),
-        ({"topics": {}, "queues": {}}, "slave.topics", "T: None, present on the master"),
+        (
+            {"topics": {"T": {"perm": 6, "attributes": {}}}},
+            "slave.attributed",
+            "T: attributes is {}, {'message.type': 'NORMAL'} on the master",
+        ),
+        ({"topics": {}, "queues": {}}, "slave.attributed", "T: None, present on the master"),
+        ({"topics": {**VIEW["topics"], "U": {}}}, "slave.attributed", "U: present, None on the master"),
         ({"groups": {**VIEW["groups"], "h": {}}}, "slave.groups", "h: present, None on the master"),
         ({"offsets": {}}, "slave.offsets", "T@g 0: None, 2 on the master"),
         ({"offsets": {"T@g 0": 2, "T@h 0": 1}}, "slave.kept", "T@h 0: 1, None on the master"),
@@ -56,6 +62,13 @@ VIEW: dict[str, Any] = {
 def test_difference_from_master_is_named(changed: dict[str, Any], property_: str, text: str) -> None:
     assert list(judging.breaches(VIEW, VIEW)) == []
     assert list(judging.breaches(VIEW, {**VIEW, **changed})) == [(property_, text)]
+
+
+def test_topics_without_attributes_are_a_property_of_their_own() -> None:
+    master = {"topics": {"T": {"perm": 6, "attributes": {}}}}
+    assert list(judging.breaches(master, {"topics": {"T": {"perm": 4, "attributes": {}}}})) == [
+        ("slave.topics", "T: perm is 4, 6 on the master")
+    ]
 
 
 def judged_state(folder: Path, profile: str = "P494", **state: Any) -> JudgedProgram:
@@ -122,7 +135,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_slave_equals_its_master(profile: str, tmp_path: Path, quick: None) -> None:
     judged = followed(tmp_path, profile)
     assert (judged.deviations, judged.left_open) == ([], {})
-    assert judged.exercised == judging.SENTENCES.keys() - {"slave.kept"}
+    about_topics = "slave.attributed" if PROFILES[profile].topic_attributes else "slave.topics"
+    assert judged.exercised == judging.SENTENCES.keys() - {"slave.kept", "slave.topics", "slave.attributed"} | {about_topics}
 
 
 def forgets_attributes(self: SlaveSynchronize, data: Any) -> None:
@@ -142,7 +156,7 @@ take_topics, append = SlaveSynchronize._take_topics, CommitLog.append_data
 @pytest.mark.parametrize(
     ("owner", "method", "planted", "property_"),
     [
-        (SlaveSynchronize, "_take_topics", forgets_attributes, "slave.topics"),
+        (SlaveSynchronize, "_take_topics", forgets_attributes, "slave.attributed"),
         (ConsumerOffsetManager, "take", lambda self, text: None, "slave.offsets"),
         (ScheduleMessageService, "take", lambda self, text: None, "slave.delays"),
         (CommitLog, "append_data", stores_other_bytes, "slave.log"),

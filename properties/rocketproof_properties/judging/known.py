@@ -1,7 +1,7 @@
-"""Known violations by the files of a store and by restarts, with the releases that show them.
+"""Known violations by the files of a store, by restarts and by slaves, with the releases that show them.
 
-The verdict matrix is keyed by the conditions of single programs. Files and restarts reflect all programs of a broker, so their known
-violations are listed here.
+The verdict matrix is keyed by the conditions of single programs. Files, restarts and slaves reflect all programs of a broker, so
+their known violations are listed here.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ UNSIZED: Final = {
     for name, profile in PROFILES.items()
 }
 """Why a broker is known to fail to start if it was killed between creating a file and setting its length, by profile."""
+_PULLED: Final = {"P540": "zoo C11: a slave cannot read offsets among which are pulled ones"}
 KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "INV-34.stored": _GAPS,
     "INV-34.first": _GAPS,
@@ -30,6 +31,7 @@ KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "restart.queues": _SHIFTED,
     "restart.delayed": _AGAIN,
     "restart.unsized": UNSIZED,
+    "slave.offsets": _PULLED,
 }
 """For each rule id: the profile from which the rule does not hold, with the reason. An empty reason: it holds again from that profile on. A
 profile that is not listed behaves like the profile it refines."""

@@ -456,6 +456,10 @@ def _durability() -> Iterator[Promise]:
         "PRO-83", "A restart changes no message and no queue offset.", f"{DOCS}: CommitLog and ConsumeQueue",
         "restart.records", "restart.queues",
     )  # fmt: skip
+    yield DURABILITY.as_in(
+        "PRO-99", "A slave has the messages, topics, groups and offsets of its master.", f"{flush}, slaves",
+        *(f"slave.{what}" for what in ("log", "topics", "attributed", "groups", "offsets", "kept", "delays", "queues", "records", "keys")),
+    )  # fmt: skip
 
 
 @cache

@@ -78,8 +78,15 @@ class Replica:
 
         `missed` of a view has the queries without a response.
         """
-        copied = until(lambda: self._both(whole=False), lambda both: _equal(both, *TABLES), asks(self.profile) + _LATER, _LOOK)
-        return until(lambda: self._both(whole=True), _equal, _DISPATCHED, _LOOK) if _equal(copied, "slave.topics") else copied
+
+        def copied(both: tuple[View, View]) -> bool:
+            return not any(property_ in TABLES for property_, _ in breaches(*both))
+
+        def dispatched(both: tuple[View, View]) -> bool:
+            return all(property_ in TABLES for property_, _ in breaches(*both))
+
+        until(lambda: self._both(whole=False), copied, asks(self.profile) + _LATER, _LOOK)
+        return until(lambda: self._both(whole=True), dispatched, _DISPATCHED, _LOOK)
 
     def _both(self, *, whole: bool) -> tuple[View, View]:
         master = self._view(self.master, self.name, self._told, whole=whole)
@@ -121,11 +128,6 @@ def difference(slave_log: bytes, master_log: bytes) -> str:
     pairs = enumerate(zip(slave_log, master_log, strict=False))
     at = next((k for k, (own, theirs) in pairs if own != theirs), len(master_log))
     return f"{len(slave_log)} bytes are as those of its master up to {at}, which has {len(master_log)}"
-
-
-def _equal(both: tuple[View, View], *properties: str) -> bool:
-    """Return whether the views show none of these breaches; of any property if none are given."""
-    return not any(property_ in properties or not properties for property_, _ in breaches(*both))
 
 
 def offsets(path: Path) -> dict[str, int] | None:

@@ -23,6 +23,10 @@ UNSIZED: Final = {
 }
 """Why a broker is known to fail to start if it was killed between creating a file and setting its length, by profile."""
 _PULLED: Final = {"P540": "zoo C11: a slave cannot read offsets among which are pulled ones"}
+_ADDED: Final = {"P40": "a slave adds its master's offsets to its own, and deletes none (apache/rocketmq#7263)"}
+_ATTRIBUTES: Final = {
+    "P533": "a slave takes the attributes of a topic for changes, refuses them, and copies no topic after it (apache/rocketmq#9499)",
+}
 KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "INV-34.stored": _GAPS,
     "INV-34.first": _GAPS,
@@ -31,6 +35,8 @@ KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "restart.queues": _SHIFTED,
     "restart.delayed": _AGAIN,
     "restart.unsized": UNSIZED,
+    "slave.attributed": _ATTRIBUTES,
+    "slave.kept": _ADDED,
     "slave.offsets": _PULLED,
 }
 """For each rule id: the profile from which the rule does not hold, with the reason. An empty reason: it holds again from that profile on. A

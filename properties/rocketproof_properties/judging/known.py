@@ -35,8 +35,8 @@ KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "restart.queues": _SHIFTED,
     "restart.delayed": _AGAIN,
     "restart.unsized": UNSIZED,
-    "slave.attributed": _ATTRIBUTES,
-    "slave.kept": _ADDED,
+    "slave.topic_attributes": _ATTRIBUTES,
+    "slave.deleted_offsets": _ADDED,
     "slave.offsets": _PULLED,
 }
 """For each rule id: the profile from which the rule does not hold, with the reason. An empty reason: it holds again from that profile on. A

@@ -19,17 +19,17 @@ LOG: Final = "slave.log"
 SENTENCES: Final[Mapping[str, str]] = {
     LOG: "the log of a slave is the beginning of its master's, byte for byte",
     "slave.topics": "a slave has the topics of its master, with all their fields",
-    "slave.attributed": "a slave has the topics of its master, also if some have attributes",
+    "slave.topic_attributes": "a slave has the topics of its master, also if some have attributes",
     "slave.groups": "a slave has the consumer groups of its master, with all their fields",
     "slave.offsets": "a slave has the offsets that groups have committed on its master",
-    "slave.kept": "a slave has no offset that its master has deleted",
+    "slave.deleted_offsets": "a slave has no offset that its master has deleted",
     "slave.delays": "a slave has the offsets up to which its master has delivered delayed messages",
     "slave.queues": "a queue of a slave begins and ends where that of its master does, with records at the same places",
     "slave.records": "a record of a slave has the bytes of its master's",
     "slave.keys": "a slave finds a record by the keys by which its master finds it",
 }
 """Each property in one sentence."""
-TABLES: Final = ("slave.topics", "slave.attributed", "slave.groups", "slave.offsets", "slave.kept", "slave.delays")
+TABLES: Final = ("slave.topics", "slave.topic_attributes", "slave.groups", "slave.offsets", "slave.deleted_offsets", "slave.delays")
 """The properties of what a slave requests from its master. The others follow from the replicated log."""
 View = Mapping[str, Any]
 """What a broker has at one moment, as far as it was read.
@@ -48,7 +48,7 @@ def breaches(master: View, slave: View) -> Iterator[tuple[str, str]]:
         theirs, own = master.get(kind, {}), slave.get(kind, {})
         yield from ((f"slave.{kind}", f"{name}: {_both(value, own.get(name))}") for name, value in theirs.items() if own.get(name) != value)
     for name in slave.get("offsets", {}).keys() - master.get("offsets", {}).keys():
-        yield "slave.kept", f"{name}: {_both(None, slave['offsets'][name])}"
+        yield "slave.deleted_offsets", f"{name}: {_both(None, slave['offsets'][name])}"
     for name, (first, end, places) in master.get("queues", {}).items():
         now = slave.get("queues", {}).get(name)
         if now is None:
@@ -68,7 +68,7 @@ def breaches(master: View, slave: View) -> Iterator[tuple[str, str]]:
 
 def _about_topics(master: View) -> str:
     """Return the property of the table of topics. In some releases topics with attributes are not copied, nor any topic after them."""
-    return "slave.attributed" if any(entry.get("attributes") for entry in master.get("topics", {}).values()) else "slave.topics"
+    return "slave.topic_attributes" if any(entry.get("attributes") for entry in master.get("topics", {}).values()) else "slave.topics"
 
 
 def _differing(theirs: Any, own: Any) -> Iterator[str]:

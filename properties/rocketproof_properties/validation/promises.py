@@ -98,7 +98,7 @@ def _reasons(promise: Promise, profile: str) -> Iterator[tuple[str, str]]:
         if id_ in RESTARTS and (reason := why_not(id_, profile)):
             yield "a restart", reason
         if id_ in SLAVES and (reason := why_not(id_, profile)):
-            yield "a slave", reason
+            yield f"a slave: {id_.partition('.')[2].replace('_', ' ')}", reason
         claim = FAULT_CLAIMS.get(id_.removeprefix(FAULT)) if id_.startswith(FAULT) else None
         for kind in KINDS if claim is not None else ():
             if claim is not None and (reason := claim.why_not(kind, profile)):

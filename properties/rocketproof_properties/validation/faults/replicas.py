@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_profiles import inherited
 from rocketproof_protocol.codes import GET_ALL_CONSUMER_OFFSET, GET_ALL_DELAY_OFFSET, SUCCESS
@@ -22,6 +21,7 @@ from ...brokers.runs.readback import SECONDS, Reader
 from ...brokers.runs.waiting import until
 from ...judging.slaves import TABLES, View, breaches
 from ...judging.wholelog import files
+from ...programs.call import RecordedCall
 from ...programs.names import ProgramNames
 
 CAUGHT: Final = 30.0
@@ -112,7 +112,7 @@ class Replica:
         """Return the offsets in the master's response to its slave, none if it has none; None if there is no response."""
         try:
             with self.master.connect(self.name) as line:
-                answer = line.ask(Command(_CODES[kind]), SECONDS)
+                answer = line.ask(RecordedCall(kind, self.name, _CODES[kind], {}).command(), SECONDS)
         except RemotingError:
             return None
         return _offsets_of(loads(answer.body)) if answer.code == SUCCESS and answer.body else {}

@@ -68,7 +68,7 @@ _LOADED: Final = ProgramNames("r", 0)
 """The names of the load begin like this."""
 _CLAIMS: Final = {
     "slave.topics": "topic lost",
-    "slave.attributed": "topic lost",
+    "slave.topic_attributes": "topic lost",
     "slave.groups": "group lost",
     "slave.offsets": "offset lost",
     "slave.delays": "delay offset",

@@ -87,6 +87,22 @@ def test_slave_with_another_log_is_a_finding_and_the_rest_undecided(tmp_path: Pa
     assert judged.left_open.keys() == judging.SENTENCES.keys() - {"slave.log"}
 
 
+@pytest.mark.parametrize(
+    ("property_", "changed", "profiles"),
+    [
+        ("slave.topic_attributes", {"topics": {}}, {"P533"}),
+        ("slave.offsets", {"offsets": {}}, {"P540", "P550"}),
+        ("slave.deleted_offsets", {"offsets": {"T@g 0": 2, "T@h 0": 1}}, {"P494", "P520", "P533", "P540", "P550"}),
+        ("slave.records", {"records": {"0": 2}}, set()),
+    ],
+)
+def test_known_differences_depend_on_release(property_: str, changed: dict[str, Any], profiles: set[str], tmp_path: Path) -> None:
+    state = {"unknown": "", "log": "", "master": VIEW, "slave": {**VIEW, **changed}}
+    for profile in ("P494", "P520", "P533", "P540", "P550"):
+        known = {finding.property: finding.known for finding in judged_state(tmp_path, profile, **state).deviations}
+        assert known[property_] == (profile in profiles), profile
+
+
 def test_slave_that_does_not_start_is_undecided(tmp_path: Path) -> None:
     with InProcess().open() as running:
         judged = slaves.compare(running, TargetError("no port"), ProgramNames(MARK, 0), StateReport(tmp_path, 0, "", {}, "P494"))
@@ -166,4 +182,4 @@ def test_planted_fault_of_replication_is_found(
     owner: type, method: str, planted: Callable[..., object], property_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: None
 ) -> None:
     monkeypatch.setattr(owner, method, planted)
-    assert [finding.property for finding in followed(tmp_path, "P550").findings] == [property_]
+    assert [finding.property for finding in followed(tmp_path, "P520").findings] == [property_]

@@ -26,6 +26,7 @@ _PULLED: Final = {"P540": "zoo C11: a slave cannot read offsets among which are 
 _ADDED: Final = {"P40": "a slave adds its master's offsets to its own, and deletes none (apache/rocketmq#7263)"}
 _ATTRIBUTES: Final = {
     "P533": "a slave takes the attributes of a topic for changes, refuses them, and copies no topic after it (apache/rocketmq#9499)",
+    **dict.fromkeys(("P520", "P540"), ""),
 }
 KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "INV-34.stored": _GAPS,

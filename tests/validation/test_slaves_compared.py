@@ -99,7 +99,9 @@ def test_slave_with_another_log_is_a_finding_and_the_rest_undecided(tmp_path: Pa
 def test_known_differences_depend_on_release(property_: str, changed: dict[str, Any], profiles: set[str], tmp_path: Path) -> None:
     state = {"unknown": "", "log": "", "master": VIEW, "slave": {**VIEW, **changed}}
     for profile in ("P494", "P520", "P533", "P540", "P550"):
-        known = {finding.property: finding.known for finding in judged_state(tmp_path, profile, **state).deviations}
+        folder = tmp_path / profile
+        folder.mkdir()
+        known = {finding.property: finding.known for finding in judged_state(folder, profile, **state).deviations}
         assert known[property_] == (profile in profiles), profile
 
 

@@ -24,6 +24,7 @@ UNSIZED: Final = {
 """Why a broker is known to fail to start if it was killed between creating a file and setting its length, by profile."""
 _PULLED: Final = {"P540": "zoo C11: a slave cannot read offsets among which are pulled ones"}
 _ADDED: Final = {"P40": "a slave adds its master's offsets to its own, and deletes none (apache/rocketmq#7263)"}
+_QUEUES: Final = {"P40": "a slave keeps the queues of a topic that was deleted on its master (apache/rocketmq#7264)"}
 _ATTRIBUTES: Final = {
     "P533": "a slave takes the attributes of a topic for changes, refuses them, and copies no topic after it (apache/rocketmq#9499)",
     **dict.fromkeys(("P520", "P540"), ""),
@@ -36,6 +37,7 @@ KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "restart.queues": _SHIFTED,
     "restart.delayed": _AGAIN,
     "restart.unsized": UNSIZED,
+    "slave.recreated_queues": _QUEUES,
     "slave.topic_attributes": _ATTRIBUTES,
     "slave.deleted_offsets": _ADDED,
     "slave.offsets": _PULLED,

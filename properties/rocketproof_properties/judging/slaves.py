@@ -5,7 +5,7 @@ Both views are saved as a `state` event of a history without requests, so they c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "slave.deleted_offsets": "a slave has no offset that its master has deleted",
     "slave.delays": "a slave has the offsets up to which its master has delivered delayed messages",
     "slave.queues": "a queue of a slave begins and ends where that of its master does, with records at the same places",
+    "slave.recreated_queues": "a queue of a slave begins and ends where that of its master does, after its topic was deleted and created again",
     "slave.records": "a record of a slave has the bytes of its master's",
     "slave.keys": "a slave finds a record by the keys by which its master finds it",
 }
@@ -39,8 +40,11 @@ View = Mapping[str, Any]
 """
 
 
-def breaches(master: View, slave: View) -> Iterator[tuple[str, str]]:
-    """Yield each property that a slave breaks, with an explanation. Values that the master's view lacks are not compared."""
+def breaches(master: View, slave: View, recreated: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield each property that a slave breaks, with an explanation. Values that the master's view lacks are not compared.
+
+    `recreated`: topics that may have been deleted and created again.
+    """
     for kind, property_ in (("topics", _about_topics(master)), ("groups", "slave.groups")):
         for name in dict.fromkeys((*master.get(kind, {}), *slave.get(kind, {}))):
             yield from ((property_, f"{name}: {text}") for text in _differing(master[kind].get(name), slave[kind].get(name)))
@@ -50,13 +54,14 @@ def breaches(master: View, slave: View) -> Iterator[tuple[str, str]]:
     for name in slave.get("offsets", {}).keys() - master.get("offsets", {}).keys():
         yield "slave.deleted_offsets", f"{name}: {_both(None, slave['offsets'][name])}"
     for name, (first, end, places) in master.get("queues", {}).items():
-        now = slave.get("queues", {}).get(name)
+        now, topic = slave.get("queues", {}).get(name), name.partition(" of ")[2]
+        property_ = "slave.recreated_queues" if topic in recreated else "slave.queues"
         if now is None:
-            if name.partition(" of ")[2] in slave.get("topics", {}):  # a missing topic is reported already
-                yield "slave.queues", f"{name} has no ends"
+            if topic in slave.get("topics", {}):  # a missing topic is reported already
+                yield property_, f"{name} has no ends"
         elif now != [first, end, places]:
             text = next(_both(was, is_now) for was, is_now in zip((first, end, places), now, strict=True) if was != is_now)
-            yield "slave.queues", f"{name} from offset {now[0]} to {now[1]}: {text}"
+            yield property_, f"{name} from offset {now[0]} to {now[1]}: {text}"
     for place, sum_ in master.get("records", {}).items():
         if slave.get("records", {}).get(place, sum_) != sum_:
             yield "slave.records", f"the record at {place} is another one"
@@ -100,7 +105,7 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
         broken[LOG] = [str(state["log"])]
         unknown = "the slave has another log than its master"
     elif not unknown:
-        for property_, text in breaches(state["master"], state["slave"]):
+        for property_, text in breaches(state["master"], state["slave"], state["recreated"]):
             broken.setdefault(property_, []).append(text)
     judged.left_open = dict.fromkeys(SENTENCES.keys() - broken.keys(), unknown) if unknown else {}
     views = state.get("master", {})
@@ -113,5 +118,6 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
         judged.deviations.append(ProgramFinding("claims", property_, text, known=bool(reason), reason=reason))
     present = {f"slave.{kind}" for kind, values in views.items() if values}.intersection(SENTENCES) - {"slave.topics"}
     present |= {LOG, _about_topics(views)} if views else set()
+    present |= {"slave.recreated_queues"} if state.get("recreated") else set()
     judged.exercised = frozenset({*present, *broken})
     return judged

@@ -5,9 +5,9 @@ The slave is a broker of its own deployment that registers with the name server 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from ..brokers.deployment import Deployment, Setup, TargetError, ValidationTarget
 from ..judging import slaves
@@ -41,19 +41,22 @@ def following(target: ValidationTarget, running: Deployment) -> Iterator[Deploym
         yield slave
 
 
-def compare(running: Deployment, slave: Deployment | TargetError, names: ProgramNames, report: StateReport) -> JudgedProgram:
-    """Record and judge whether the slave equals its master. It is undecided if the slave does not have the master's log in time."""
+def compare(
+    running: Deployment, slave: Deployment | TargetError, names: ProgramNames, report: StateReport, recreated: Collection[str] = ()
+) -> JudgedProgram:
+    """Record and judge whether the slave equals its master. It is undecided if the slave does not have the master's log in time.
+
+    `recreated`: topics that may have been deleted and created again.
+    """
     (broker,) = running.brokers
-    state = (
-        {"unknown": f"the slave does not start: {slave}"}
-        if isinstance(slave, TargetError)
-        else _state(running, slave, broker, names, report)
-    )
-    return report.judged(broker, slaves.STATE, slaves.SOURCE, state)
+    if isinstance(slave, TargetError):
+        state: dict[str, Any] = {"unknown": f"the slave does not start: {slave}"}
+    else:
+        state = _state(Replica(running, broker, slave, broker, report.profile, names))
+    return report.judged(broker, slaves.STATE, slaves.SOURCE, {**state, "recreated": sorted(recreated)})
 
 
-def _state(running: Deployment, slave: Deployment, broker: str, names: ProgramNames, report: StateReport) -> dict[str, object]:
-    replica = Replica(running, broker, slave, broker, report.profile, names)
+def _state(replica: Replica) -> dict[str, Any]:
     slave_log, master_log = replica.caught_up()
     if slave_log is None or master_log is None:
         return {"unknown": "the log of the slave or of its master cannot be read"}

@@ -471,7 +471,8 @@ class _Validation:
             yield
             if not self.bounds.over:
                 self.progress("slave", 0, 1)
-                self._stated(slaves.compare(running, slave, ProgramNames(self.mark, 0), self._state_report(needs)), needs)
+                names, recreated = ProgramNames(self.mark, 0), set[str]().union(*(program.deleted_by_requests for program in self.stage))
+                self._stated(slaves.compare(running, slave, names, self._state_report(needs), recreated), needs)
 
     def _state_report(self, needs: str) -> StateReport:
         origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}

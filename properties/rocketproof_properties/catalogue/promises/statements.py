@@ -437,7 +437,8 @@ def _routes() -> Iterator[Promise]:
 
 
 _OF_SLAVES: Final = (
-    "log", "topics", "topic_attributes", "groups", "offsets", "deleted_offsets", "delays", "queues", "records", "keys",
+    "log", "topics", "topic_attributes", "groups", "offsets", "deleted_offsets", "delays", "queues", "recreated_queues", "records",
+    "keys",
 )  # fmt: skip
 
 

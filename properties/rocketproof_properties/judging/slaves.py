@@ -25,7 +25,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "slave.deleted_offsets": "a slave has no offset that its master has deleted",
     "slave.delays": "a slave has the offsets up to which its master has delivered delayed messages",
     "slave.queues": "a queue of a slave begins and ends where that of its master does, with records at the same places",
-    "slave.recreated_queues": "a queue of a slave begins and ends where that of its master does, after its topic was deleted and created again",
+    "slave.recreated_queues": "a queue of a topic that was created again begins and ends on a slave where it does on its master",
     "slave.records": "a record of a slave has the bytes of its master's",
     "slave.keys": "a slave finds a record by the keys by which its master finds it",
 }

@@ -38,9 +38,9 @@ VALIDATED: Final = {
 
 @dataclass(frozen=True)
 class PerformedRun:
-    """A run of `validate --slave --programs 300 --seed 0` on a release, which a time limit may have ended, and the reports whose promise or property it found broken.
+    """A run of `validate --slave --programs 300 --seed 0` on a release, and the reports whose promise or property it found broken.
 
-    `seconds`: its duration on a busy machine.
+    `programs`: how many were judged before a time limit. `seconds`: the duration on a busy machine.
     """
 
     release: str
@@ -224,9 +224,9 @@ def _table() -> Iterator[str]:
         yield f"- **{name}**, {len(found)} of {len(reproduced)}: {sentence}. Reports {', '.join(found) or 'none'}."
     yield ""
     yield "Performed with `validate --slave --seed 0 --no-witnesses` on a busy machine with two cores. A report counts if a property that"
-    yield "states it is broken in the run, as a finding or as a known violation. Reports that are *named* above and not found here show that"
-    yield "a program with the order of requests is not enough: another release, seed or moment may be needed. 5.3.3 was stopped after 780 s,"
-    yield "and 5.5.0 was not performed."
+    yield "states it is broken in the run, as a finding or as a known violation. Reports that are *named* above and not found here"
+    yield "show that a program with the order of requests is not enough: another release, seed or moment may be needed. The run on"
+    yield "5.3.3 was stopped after 780 s. 5.5.0 was not performed."
     yield ""
     yield "| Release | Programs | Seconds | Reports that the release shows | Found | Not found |"
     yield "| --- | --- | --- | --- | --- | --- |"

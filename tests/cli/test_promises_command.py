@@ -38,7 +38,7 @@ def test_list_finds_a_promise_by_words(rocketproof: Callable[..., Any]) -> None:
 
 
 def test_an_unknown_promise_is_an_error_with_the_nearest(rocketproof: Callable[..., Any]) -> None:
-    done = rocketproof("promises", "PRO-99")
+    done = rocketproof("promises", "PRO-199")
     assert done.code == 2
     assert "PRO-" in done.err
 

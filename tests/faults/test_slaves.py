@@ -11,7 +11,8 @@ import pytest
 
 from rocketproof_properties.brokers.proxy import Wire
 from rocketproof_properties.validation.faults.kinds import ROUNDS, SLAVE
-from rocketproof_properties.validation.faults.slaves import STRIKES, offsets
+from rocketproof_properties.validation.faults.replicas import offsets
+from rocketproof_properties.validation.faults.slaves import STRIKES
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from rocketproof_properties.catalogue.stored import stored_rules
 from rocketproof_properties.catalogue.table import HISTORY_CASES, HISTORY_CLAIMS
 from rocketproof_properties.judging.restarts import SENTENCES
 from rocketproof_properties.judging.restarts import breaches as restart_breaches
+from rocketproof_properties.judging.slaves import SENTENCES as OF_SLAVES
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import arguments
 from rocketproof_properties.validation import promises as documented
@@ -440,7 +441,7 @@ def test_there_are_at_least_40_promises_with_unique_ids() -> None:
 
 
 def test_referred_formulas_exist() -> None:
-    known = {claim.id for claim in HISTORY_CLAIMS} | {rule.id for rule in stored_rules()} | set(SENTENCES)
+    known = {claim.id for claim in HISTORY_CLAIMS} | {rule.id for rule in stored_rules()} | set(SENTENCES) | set(OF_SLAVES)
     known |= {f"{documented.FAULT}{name}" for name in FAULT_CLAIMS}
     assert {id_ for promise in promises() for id_ in promise.refers} <= known
 

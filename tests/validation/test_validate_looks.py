@@ -27,7 +27,8 @@ from rocketproof_properties.judging.verdicts import JudgedProgram, ProgramFindin
 from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step
-from rocketproof_properties.validation.restarts import Late, RestartReport, in_time, restart_each, restart_name_server
+from rocketproof_properties.validation.restarts import Late, in_time, restart_each, restart_name_server
+from rocketproof_properties.validation.states import StateReport
 
 PROFILE = "P494"
 SEND = ("send", {"topic": "A", "body": "hello", "properties": {"TAGS": "t", "KEYS": "k"}})
@@ -293,7 +294,7 @@ def test_data_lost_by_restart_is_found(fault: str, tmp_path: Path, monkeypatch: 
         runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
         runner.perform(Program(1, "plain messages", (SEND, KEYED, ("group", {"group": "g", "retries": 3}))))
         runner.close()
-        written = RestartReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
+        written = StateReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
         (judged,) = restart_each(running, restarts.STOPPED, [], ProgramNames(PREFIX, 0), written)
         (again,) = restart_each(running, restarts.KILLED, [], ProgramNames(PREFIX, 0), written)
     found = {finding.property for finding in judged.findings}
@@ -327,7 +328,7 @@ def test_data_missing_at_name_server_is_found(fault: str, tmp_path: Path, monkey
         runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
         runner.perform(Program(1, "plain messages", (SEND,)))
         runner.close()
-        written = RestartReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
+        written = StateReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
         (again,) = restart_name_server(running, ProgramNames(PREFIX, 0), written)
         servers = [str(deployment.name_server) for deployment in (running, other)]
         (further,) = restart_each(running, restarts.STOPPED, [], ProgramNames(PREFIX, 0), written, servers)

@@ -65,6 +65,7 @@ def validate(
     workers: Count | None = None,
     witnesses: bool = True,
     faults: str | None = None,
+    slave: Flag = False,
     remember: bool = True,
     exitfirst: Flag = False,
     json: Json = None,
@@ -134,6 +135,9 @@ def validate(
         What happens to brokers that are started for it, under load behind the programs, such as kill:20,power,disk: a broker is killed; the
         power fails, and it starts on what the device may have; its disk is broken, slow or full for a while; threads: it can start none
         for a while; slave: a second broker follows the first, and one of them, or the way between them, is lost. A number says how often.
+    slave
+        Start a slave that follows the broker while programs run. At the end it must equal its master: topics, groups, offsets, queues
+        and records. It takes up to 81 s more, because a slave requests tables only once a minute in some releases.
     remember
         Try first the programs that showed a finding in an earlier run on this target under this profile, which .rocketproof/failures
         keeps, and keep those of this run.
@@ -159,7 +163,7 @@ def validate(
             "--configure": configure,
             "--rate": rate,
         }
-        judging |= {"--states": states, "--accept": accept, "--faults": faults, "--since": since, "--pages": pages}
+        judging |= {"--states": states, "--accept": accept, "--faults": faults, "--slave": slave, "--since": since, "--pages": pages}
         _refuse_judging(target, judging, report, again, resume, self_test=self_test, level=level)
         _replaced("--against", "compare")
         return _compare((against, str(target)), ("--against", "--target"), programs, seed, workers, time, shrink, reports.folder, json)
@@ -177,6 +181,7 @@ def validate(
         "broker": broker, "target": _absolute(target), "profile": profile, "configure": configure, "nameserver": nameserver,
         "programs": programs, "seed": seed, "workers": workers or _WORKERS, "rate": rate, "shrink": shrink, "states": states,
         "witnesses": witnesses and scopes is None, "faults": injected, "remember": remember, "cover": scopes,
+        "slave": slave,
     }  # fmt: skip
     result, folder = _run(asked, reports.folder, resume, time, accepted, exit_first=exitfirst)
     return _report(result, folder, reports, json, asked["target"])
@@ -387,7 +392,7 @@ def _run(
             chosen, place, **common, seconds=seconds, states=asked["states"] or STATES, name_server=asked["nameserver"], accepted=accepted,
             witnesses=WITNESSES if asked["witnesses"] else (), asked=asked, resumes=resume is not None, audits=True,
             remembered=memory.programs(asked.get("remembered", ())),
-            exit_first=exit_first, cover=asked.get("cover"),
+            exit_first=exit_first, cover=asked.get("cover"), slave=asked.get("slave", False),
         )  # fmt: skip
         result = validate(request, progress, found)
         if remembers:

@@ -1,7 +1,7 @@
-"""Known violations by the files of a store and by restarts, with the releases that show them.
+"""Known violations by the files of a store, by restarts and by slaves, with the releases that show them.
 
-The verdict matrix is keyed by the conditions of single programs. Files and restarts reflect all programs of a broker, so their known
-violations are listed here.
+The verdict matrix is keyed by the conditions of single programs. Files, restarts and slaves reflect all programs of a broker, so
+their known violations are listed here.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ UNSIZED: Final = {
     for name, profile in PROFILES.items()
 }
 """Why a broker is known to fail to start if it was killed between creating a file and setting its length, by profile."""
+_PULLED: Final = {"P540": "zoo C11: a slave cannot read offsets among which are pulled ones"}
+_ADDED: Final = {"P40": "a slave adds its master's offsets to its own, and deletes none (apache/rocketmq#7263)"}
+_QUEUES: Final = {"P40": "a slave keeps the queues of a topic that was deleted on its master (apache/rocketmq#7264)"}
+_ATTRIBUTES: Final = {
+    "P533": "a slave takes the attributes of a topic for changes, refuses them, and copies no topic after it (apache/rocketmq#9499)",
+    **dict.fromkeys(("P520", "P540"), ""),
+}
 KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "INV-34.stored": _GAPS,
     "INV-34.first": _GAPS,
@@ -30,6 +37,10 @@ KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "restart.queues": _SHIFTED,
     "restart.delayed": _AGAIN,
     "restart.unsized": UNSIZED,
+    "slave.recreated_queues": _QUEUES,
+    "slave.topic_attributes": _ATTRIBUTES,
+    "slave.deleted_offsets": _ADDED,
+    "slave.offsets": _PULLED,
 }
 """For each rule id: the profile from which the rule does not hold, with the reason. An empty reason: it holds again from that profile on. A
 profile that is not listed behaves like the profile it refines."""

@@ -35,7 +35,7 @@ from ..catalogue.stored import settings
 from ..catalogue.table import HISTORY_CLAIMS
 from ..programs.program import Program
 from ..reports.files import no_room, remedy
-from . import restarts, storefiles
+from . import restarts, slaves, storefiles
 from .claims import OF_QUEUES, expected
 from .verdicts import JudgedProgram, ProgramFinding
 
@@ -256,12 +256,14 @@ def _program(topic: str) -> str:
 
 
 def judge_log(path: Path, profile: str) -> JudgedProgram:
-    """Judge a saved log, audit result or restart. Raises TraceError for a file that is not a history."""
+    """Judge a saved log, audit result, restart or slave. Raises TraceError for a file that is not a history."""
     parsed = load(path)
     if storefiles.STATE in parsed.states:
         return storefiles.judge(parsed, path, profile)
     if restarts.STATE in parsed.states:
         return restarts.judge(parsed, path, profile)
+    if slaves.STATE in parsed.states:
+        return slaves.judge(parsed, path, profile)
     conditions = frozenset(str(condition) for condition in parsed.origin.get("conditions", ()))
     judged = JudgedProgram(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     try:

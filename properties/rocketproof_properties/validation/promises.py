@@ -1,7 +1,7 @@
 """Where which release breaks which promise, from all places that document violations.
 
-These are the entries of `catalogue/promises/broken.toml`, the cases of the catalogue's claims, and the known violations by restarts and by
-machine faults.
+These are the entries of `catalogue/promises/broken.toml`, the cases of the catalogue's claims, and the known violations by restarts, by
+slaves and by machine faults.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ..catalogue.table import claims_of
 from ..judging.claims import cases
 from ..judging.known import why_not
 from ..judging.restarts import SENTENCES as RESTARTS
+from ..judging.slaves import SENTENCES as SLAVES
 from .faults.claims import FAULT_CLAIMS
 from .faults.kinds import KINDS
 from .knownbugs.bugs import bugs
@@ -96,6 +97,8 @@ def _reasons(promise: Promise, profile: str) -> Iterator[tuple[str, str]]:
     for id_ in promise.refers:
         if id_ in RESTARTS and (reason := why_not(id_, profile)):
             yield "a restart", reason
+        if id_ in SLAVES and (reason := why_not(id_, profile)):
+            yield f"a slave: {id_.partition('.')[2].replace('_', ' ')}", reason
         claim = FAULT_CLAIMS.get(id_.removeprefix(FAULT)) if id_.startswith(FAULT) else None
         for kind in KINDS if claim is not None else ():
             if claim is not None and (reason := claim.why_not(kind, profile)):
@@ -110,7 +113,7 @@ def _bug(reason: str) -> str:
 def formulas(promise: Promise) -> list[tuple[str, str]]:
     """Return the formulas of a promise: for each its id or kind of rows, and its text."""
     rows = [(f"each {rule.over}", show(rule.claim.formula)) for rule in (promise.own.rules if promise.own is not None else ())]
-    sentences = {claim.id: claim.sentence for claim in claims_of(promise)} | dict(RESTARTS)
+    sentences = {claim.id: claim.sentence for claim in claims_of(promise)} | dict(RESTARTS) | dict(SLAVES)
     sentences |= {rule.id: rule.claim.sentence for rule in stored_rules()} | {FAULT + name: c.sentence for name, c in FAULT_CLAIMS.items()}
     return rows + [(id_, sentences[id_]) for id_ in promise.refers]
 

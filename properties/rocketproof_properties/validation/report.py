@@ -19,6 +19,7 @@ from rocketproof_protocol.shown import json_text
 from ..catalogue.promises.statements import promises
 from ..catalogue.table import HISTORY_CLAIMS
 from ..conformance.witnesses.known import HazardReplayed
+from ..judging import restarts, slaves
 from ..judging.claims import ENOUGH, cases
 from ..judging.statistics import ProgramStatistics
 from ..judging.verdicts import FindingKey, Judge, JudgedProgram, ProgramFinding, data
@@ -49,6 +50,8 @@ OF_PROGRAMS: Final[tuple[Judge, ...]] = ("specification", "reference")
 SENTENCES: Final[Mapping[str, str]] = {
     **{claim.id: claim.sentence for claim in HISTORY_CLAIMS},
     **{promise.id: promise.sentence for promise in promises()},
+    **restarts.SENTENCES,
+    **slaves.SENTENCES,
     "reference": "answers, topics, queues and records are those of the reference implementation",
     "specification": "the specification explains what the clients saw",
 }

@@ -6,10 +6,8 @@ registered.
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,32 +18,26 @@ from rocketproof_protocol.numbers import java_int
 from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_spec.bounds import DELAYS
-from rocketproof_traces.stored.record import born_of, place_of, record_at
+from rocketproof_traces.stored.record import record_at
 
 from ..brokers.comeback import come_back
 from ..brokers.connection import TcpConnection
 from ..brokers.deployment import Deployment
+from ..brokers.runs.brokerview import contents, last_topics, tables
 from ..brokers.runs.parsed import load
-from ..brokers.runs.queries import READER, offset_of, response_data
-from ..brokers.runs.readback import SECONDS, Reader, keys_of, width
-from ..brokers.runs.recording import HistoryRecorder, wall
+from ..brokers.runs.queries import READER, offset_of
+from ..brokers.runs.readback import SECONDS, Reader
+from ..brokers.runs.recording import wall
 from ..brokers.runs.waiting import until
 from ..judging import restarts
 from ..judging.verdicts import JudgedProgram
-from ..judging.wholelog import LOGS, judge_log
 from ..programs.names import ProgramNames
 from ..programs.parts import NAME_SERVER, Capability
-from ..programs.program import Program
 from ..programs.vocabulary import plain
+from .states import StateReport
 
-MOST_TOPICS: Final = 150
 MOST_GROUPS: Final = 20
 """Maximum number of topics for which a group has an offset."""
-MOST_QUEUES: Final = 8
-"""Per topic."""
-MOST_RECORDS: Final = 64
-"""Per queue, or per key."""
-MOST_KEYS: Final = 40
 LATEST: Final = 5000
 """Maximum delay in milliseconds of a delayed message."""
 STARTED: Final = 30.0
@@ -68,22 +60,6 @@ class Late(NamedTuple):
     due: int
 
 
-@dataclass
-class RestartReport:
-    """The histories of restarts in a report's folder, after the `known` existing ones. `origin` is the origin in their headers."""
-
-    folder: Path
-    known: int
-    needs: str
-    origin: Mapping[str, Any]
-    profile: str
-
-    def next(self) -> Path:
-        self.known += 1
-        (self.folder / LOGS).mkdir(exist_ok=True)
-        return self.folder / LOGS / f"{self.known}.ndjson"
-
-
 def delayed(paths: Iterable[Path]) -> Iterator[Late]:
     """Yield the delayed messages that programs have left, according to their histories."""
     for path in paths:
@@ -102,7 +78,7 @@ def delayed(paths: Iterable[Path]) -> Iterator[Late]:
 
 
 def restart_each(
-    running: Deployment, how: str, late: Sequence[Late], names: ProgramNames, report: RestartReport, servers: Sequence[str] = ()
+    running: Deployment, how: str, late: Sequence[Late], names: ProgramNames, report: StateReport, servers: Sequence[str] = ()
 ) -> Iterator[JudgedProgram]:
     """Restart each broker in one of the two ways, if the target can; record its state before and after, and judge it.
 
@@ -121,10 +97,10 @@ def restart_each(
         others = servers[1:] if _servers(running, broker) == ";".join(servers) else ()
         state_after = _settled(running, broker, names, before, late, killed=killed, others=others)
         after = {**state_after, "unsized": running.unsized.pop(broker, [])}
-        yield _judged(broker, {"how": how, "before": before, "after": after}, report)
+        yield report.judged(broker, restarts.STATE, restarts.SOURCE, {"how": how, "before": before, "after": after})
 
 
-def restart_name_server(running: Deployment, names: ProgramNames, report: RestartReport) -> Iterator[JudgedProgram]:
+def restart_name_server(running: Deployment, names: ProgramNames, report: StateReport) -> Iterator[JudgedProgram]:
     """Restart the name server, if the target can.
 
     It must know all topics when its brokers have registered again. Raises TargetError if it does not start.
@@ -139,16 +115,7 @@ def restart_name_server(running: Deployment, names: ProgramNames, report: Restar
 
     for broker in running.brokers:
         after = until(partial(view, running, broker, names), known, REGISTERED, 1.0)
-        yield _judged(broker, {"how": restarts.FORGOTTEN, "before": {}, "after": after}, report)
-
-
-def _judged(broker: str, state: Mapping[str, Any], report: RestartReport) -> JudgedProgram:
-    """Record the observed state of a broker and judge it."""
-    path = report.next()
-    recording = HistoryRecorder(path, {**report.origin, "program": Program(0, restarts.SOURCE, (), report.needs).data(), "broker": broker})
-    recording.add("state", broker, restarts.STATE, state)
-    recording.close()
-    return judge_log(path, report.profile)
+        yield report.judged(broker, restarts.STATE, restarts.SOURCE, {"how": restarts.FORGOTTEN, "before": {}, "after": after})
 
 
 def in_time(state: Mapping[str, Any]) -> bool:
@@ -196,30 +163,13 @@ def view(running: Deployment, broker: str, names: ProgramNames, late: Sequence[L
     """Return the state of a broker as far as it can be read over the wire. Include its routes at its name server and at `others`."""
     reader = Reader(running, broker)
     now = wall()
-    born: dict[tuple[str, int], Counter[int]] = {}
     try:
-        topics = {name: entry for name, entry in (reader.topics() or {}).items() if names.is_mine(name)}
-        groups = {name: entry for name, entry in (reader.groups() or {}).items() if names.is_mine(name)}
-        queues: dict[str, Any] = {}
-        records: dict[str, int] = {}
-        keys: dict[tuple[str, str], None] = {}
-        for topic in sorted(topics)[-MOST_TOPICS:]:
-            for queue in range(min(width(topics[topic]), MOST_QUEUES)):
-                ends = [offset_of(reader.ask(name, topic=topic, queue=queue)) for name in ("min_offset", "max_offset")]
-                if None in ends:
-                    continue
-                messages = list(reader.pull(topic, queue, ends[0] or 0, min(ends[1] or 0, MOST_RECORDS))) if ends[1] else []
-                places = [str(place_of(data)) for data in messages]
-                queues[f"queue {queue} of {topic}"] = [*ends, places]
-                records |= dict(zip(places, map(zlib.crc32, messages), strict=True))
-                decoded = (record_at(data, place_of(data)) for data in messages)
-                keys |= {(topic, key): None for item in decoded if item is not None for key in keys_of(item)}
-                if len(messages) == (ends[1] or 0) - (ends[0] or 0):
-                    born[topic, queue] = Counter(map(born_of, messages))
+        found = tables(reader, names)
+        topics = found["topics"]
+        inside, born = contents(reader, topics)
         offsets = {topic: offset_of(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
         progress = {f"{READER} in queue 0 of {topic}": offset for topic, offset in offsets.items()}
-        by_key = {f"key {key} of {topic}": _found(reader, topic, key) for topic, key in [*keys][:MOST_KEYS]}
-        routed_topics = sorted(topics)[-MOST_TOPICS:]
+        routed_topics = last_topics(topics)
         routes = None if running.name_server is None else _routes(running.name_server, broker, routed_topics)
         further = [_routes(server, broker, routed_topics) for server in others]
         _, missed = reader.take()
@@ -232,25 +182,14 @@ def view(running: Deployment, broker: str, names: ProgramNames, late: Sequence[L
         if (topic, queue) in born
     ]
     return {
-        "topics": topics,
-        "groups": groups,
-        "queues": queues,
-        "records": records,
+        **found,
+        **inside,
         "progress": progress,
-        "keys": {name: places for name, places in by_key.items() if places is not None and len(places) < MOST_RECORDS},
         "routes": routes,
         "others": further,
         "delayed": deliveries,
         "missed": missed,
     }
-
-
-def _found(reader: Reader, topic: str, key: str) -> list[str] | None:
-    """Return the places of the records that a broker finds by a key, None if it does not report them."""
-    answer = reader.ask("find", topic=topic, key=key, most=MOST_RECORDS)
-    if answer is None or answer.code not in (codes.SUCCESS, codes.QUERY_NOT_FOUND):
-        return None
-    return list(map(str, response_data(answer).get("places", ())))
 
 
 def _routes(server: str, broker: str, topics: list[str]) -> dict[str, Any] | None:

@@ -39,16 +39,17 @@ from ..programs.program import Program, ProgramOptions, generate
 from ..programs.settings import ALONE, ENDED, at_start, drawn_of, of_name_server, while_running
 from ..reports.output import counted
 from ..reports.results import tool
-from . import accept, busy, memory, report, resume
+from . import accept, busy, memory, report, resume, slaves
 from .confirm import Confirmation, repeated_before, restore
 from .cover import coverage, rejected_as_busy
 from .faults import campaign
 from .faults.found import FaultTests
 from .finish import finish
 from .report import HISTORIES, SMALLEST, ValidationFinding, ValidationReport
-from .restarts import RestartReport, delayed, restart_each, restart_name_server
+from .restarts import delayed, restart_each, restart_name_server
 from .shrink import Smallest, fewer_settings, shrink
 from .stages import looks, stages_of
+from .states import StateReport
 from .stores import BrokerStore, judge_store
 from .text import contradicted
 from .unserved import of_unserved, unserved
@@ -89,6 +90,7 @@ class ValidationRequest:
     - `remembered`: programs to try before the others.
     - `audits`: judge all files of the brokers too. `stores`: stores of brokers that were not started for the run.
     - `states`: bound of the specification's judge in each part of a program.
+    - `slave`: a slave follows the broker of programs without settings at its start; after them it must equal its master.
     - `judges`: number of processes that judge the programs; 0: this one. None: as many as the programs are worth. With an early end
       (`until`, `exit_first`) this process judges, so that no program runs after the last one.
     - `cover`: run the transition cover of these scopes instead of generated programs; all scopes if empty. None: generate programs.
@@ -117,6 +119,7 @@ class ValidationRequest:
     audits: bool = False
     stores: Sequence[Path] = ()
     cover: Sequence[str] | None = None
+    slave: bool = False
     judges: int | None = None
 
     @property
@@ -135,6 +138,8 @@ def validate(
     Raises TargetError if the target cannot be set up, InputError.
     """
     campaign.refuse(request.target, request.faults)
+    if request.slave:
+        slaves.refuse(request.target)
     if not request.resumes:
         report.prepare(request.folder)
     if request.asked is not None:
@@ -288,9 +293,10 @@ class _Validation:
                     self._left_out(first, running, len(groups[first]), last=last)
                     continue
                 try:
-                    for needs, group in stage.items():
-                        if not self.bounds.over:
-                            self._group(needs, group, running)
+                    with self._slave(first, running):
+                        for needs, group in stage.items():
+                            if not self.bounds.over:
+                                self._group(needs, group, running)
                     self._busy(first, running)
                     self._restarts(STOPPED, first, running)
                     self._logs(first, running)
@@ -464,13 +470,35 @@ class _Validation:
         if busy.PROPERTY not in known and not self.bounds.over and needs != ENDED:
             self.report.findings += busy.busy(running, self.target.profile, self.mark, needs)
 
+    @contextmanager
+    def _slave(self, needs: str, running: Deployment) -> Iterator[None]:
+        """Let a slave follow the broker of a stage, and compare it at the end. A broker with settings at its start has none."""
+        if not self.request.slave or at_start(needs):
+            yield
+            return
+        with slaves.following(self.target, running) as slave:
+            yield
+            if not self.bounds.over:
+                self.progress("slave", 0, 1)
+                names, recreated = ProgramNames(self.mark, 0), set[str]().union(*(program.deleted_by_requests for program in self.stage))
+                self._stated(slaves.compare(running, slave, names, self._state_report(needs), recreated), needs)
+
+    def _state_report(self, needs: str) -> StateReport:
+        origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
+        return StateReport(self.request.folder, len(self.report.logs), needs, origin, self.target.profile)
+
+    def _stated(self, judged: JudgedProgram, needs: str) -> None:
+        """Add the judgement of a broker's state to the report."""
+        self.report.logs.append(judged)
+        self.programs[judged.path] = Program(0, judged.source, (), needs)
+        self._gather([judged])
+
     def _restarts(self, how: str, needs: str, running: Deployment) -> None:
         """Restart each broker and check its data. A broker that was not started for the run is not restarted."""
         if Capability.START not in self.target.offers or self.bounds.over or needs == ENDED:
             return
         late = list(delayed(program.path for program in self.stage if not _DELAYING.isdisjoint(program.conditions)))
-        origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
-        written = RestartReport(self.request.folder, len(self.report.logs), needs, origin, self.target.profile)
+        written = self._state_report(needs)
         names, servers = ProgramNames(self.mark, 0), list[str]()
         with ExitStack() as at_the_end:
             name_server_restarts: list[Iterator[JudgedProgram]] = []
@@ -480,9 +508,7 @@ class _Validation:
                     name_server_restarts.append(restart_name_server(running, names, written))
                     servers += self._further(at_the_end)
             for judged in itertools.chain(*name_server_restarts, restart_each(running, how, late, names, written, servers)):
-                self.report.logs.append(judged)
-                self.programs[judged.path] = Program(0, judged.source, (), needs)
-                self._gather([judged])
+                self._stated(judged, needs)
 
     def _further(self, at_the_end: ExitStack) -> list[str]:
         """Return the address of another name server; none if the target cannot start one without a broker."""
@@ -544,9 +570,7 @@ class _Validation:
         }
         broker_store, known = BrokerStore(store, broker, needs, did, origin), len(self.report.logs)
         for judged in judge_store(broker_store, self.request.folder, known, self.target.profile, audits=self.request.audits):
-            self.report.logs.append(judged)
-            self.programs[judged.path] = Program(0, judged.source, (), needs)
-            self._gather([judged])
+            self._stated(judged, needs)
 
     def _replay(self) -> None:
         """Replay the witnesses of known violations that no program of one client shows."""

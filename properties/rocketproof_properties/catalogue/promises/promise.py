@@ -16,7 +16,7 @@ class Promise:
 
     - `source`: the documentation or the client's contract that it is derived from.
     - `own`: its formula over the rows of a history. Otherwise its formulas are those that `refers` names: claims about histories, rules of
-      stores, comparisons of a restart (`restart.topics`) and claims about machine faults (`fault.lost`).
+      stores, comparisons of a restart (`restart.topics`), of a slave (`slave.topics`), and claims about machine faults (`fault.lost`).
     """
 
     id: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Final
 
 from rocketproof_model import implies, minimum
 from rocketproof_traces.audit.vocabulary import counted, vocabulary
@@ -435,6 +436,12 @@ def _routes() -> Iterator[Promise]:
     yield ROUTES.as_in("PRO-76", "A broker's address is registered under one id only.", registration, "INV-60")
 
 
+_OF_SLAVES: Final = (
+    "log", "topics", "topic_attributes", "groups", "offsets", "deleted_offsets", "delays", "queues", "recreated_queues", "records",
+    "keys",
+)  # fmt: skip
+
+
 def _durability() -> Iterator[Promise]:
     flush = f"{DOCS}: Flush modes and replication"
     yield DURABILITY.as_in(
@@ -455,6 +462,10 @@ def _durability() -> Iterator[Promise]:
     yield DURABILITY.as_in(
         "PRO-83", "A restart changes no message and no queue offset.", f"{DOCS}: CommitLog and ConsumeQueue",
         "restart.records", "restart.queues",
+    )  # fmt: skip
+    yield DURABILITY.as_in(
+        "PRO-99", "A slave has the messages, topics, groups and offsets of its master.", f"{flush}, slaves",
+        *(f"slave.{what}" for what in _OF_SLAVES),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from rocketproof_profiles import inherited
 
-from ...judging.known import STARTS_UNSIZED, UNSIZED
+from ...judging.known import KNOWN, STARTS_UNSIZED, UNSIZED
 from .kinds import DISK, KINDS, POWER, SLAVE, THREADS
 
 _UNFORCED: Final = {
@@ -125,7 +125,7 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
             "offset lost",
             "INV-27",
             "a slave takes over what groups have committed",
-            {SLAVE: {"P540": "zoo C11: a slave cannot read offsets among which are pulled ones"}},
+            {SLAVE: KNOWN["slave.offsets"]},
         ),
         FaultClaim("delay offset", "REC-05", "a slave takes over how far delayed messages are delivered, and keeps it"),
         FaultClaim("takes none", "STO-01 REA-127", "a slave stores nothing that is sent to it"),

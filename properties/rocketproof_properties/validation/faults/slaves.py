@@ -8,11 +8,9 @@ address in responses. The setting `haMasterAddress` is no alternative: in 5.x it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_model import interrupts
@@ -20,22 +18,21 @@ from rocketproof_profiles import inherited
 from rocketproof_protocol.codes import FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_traces.history.exchange import places
-from rocketproof_traces.stored.config import read_json
-from rocketproof_traces.stored.errors import StoredError
 
 from ...brokers.deployment import ValidationTarget
 from ...brokers.forms import host_and_port
 from ...brokers.proxy import Wire
-from ...brokers.runs.readback import Reader
 from ...brokers.runs.recording import wall, worded
 from ...brokers.runs.waiting import until
 from ...catalogue.history import OK
+from ...judging.slaves import breaches
 from ...judging.wholelog import files, log_of
+from ...programs.names import ProgramNames
 from ...programs.vocabulary import plain
 from .found import FaultTests
 from .kinds import SLAVE
+from .replicas import CAUGHT, OWN, Replica, asks, difference, offsets
 from .rounds import RoundPlan, each
 from .store import BROKER, Loaded, Mix, PromisedStore
 
@@ -58,20 +55,27 @@ Up to 4.5, `syncFlushTimeout` is how long it waits for its slave. A load fills m
 CLIENTS: Final = 3
 _MIX: Final = Mix(later=8)
 _FIRST: Final = 40.0  # seconds within which a started slave must follow its master
-_CAUGHT: Final = 30.0
-_ASKS: Final = {"P40": "66", "P45": "12", "P440": "66", "P500": "66", "P533": "66"}
-"""Seconds, by profile, within which a slave requests tables and offsets from its master: at least every ten from 4.5 to 4.9, else 60."""
 _ALONE: Final = {"P40": str(SLAVE_NOT_AVAILABLE), "P500": str(FLUSH_SLAVE_TIMEOUT), "P533": str(FLUSH_SLAVE_TIMEOUT)}
 """The response code of a master without slave, by profile. Since 5.0 it waits for a slave, unless a controller manages it."""
 _NOTED: Final = 500  # milliseconds within which a master detects the end of a connection
 _WITHOUT: Final = (SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT)
 _WRITTEN: Final = 13.0  # seconds within which a restarted broker first writes its offsets
-_LATER: Final = 15.0  # further seconds, because it learns its master's address every ten seconds
 _ROUTED: Final = 25.0
 _DELIVERED: Final = 10.0
 _AGAIN: Final = 3.0  # seconds within which a restarted broker delivers pending messages
-_PULLED: Final = 4  # number of queues that are pulled from both
 _REFUSED: Final = 3
+_LOADED: Final = ProgramNames("r", 0)
+"""The names of the load begin like this."""
+_CLAIMS: Final = {
+    "slave.topics": "topic lost",
+    "slave.topic_attributes": "topic lost",
+    "slave.groups": "group lost",
+    "slave.offsets": "offset lost",
+    "slave.delays": "delay offset",
+    "slave.queues": "pulled",
+    "slave.records": "pulled",
+}
+"""The claim about a fault that each difference between a slave and its master breaks."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def run(target: ValidationTarget, results: FaultTests, rounds: int, *, seed: int
     """Inject `rounds` faults into a pair, all kinds in turn. Raises TargetError, NotOffered."""
     assert results.kind == SLAVE
     with Wire() as wire, Wire() as names:
-        own = {"brokerName": BROKER, "brokerId": "1", "brokerRole": "SLAVE", "slaveReadEnable": "true", "namesrvAddr": names.address}
+        own = {**OWN, "brokerName": BROKER, "namesrvAddr": names.address}
 
         def strike(store: PromisedStore) -> bool:
             server, (host, port) = store.running.name_server, host_and_port(store.running.brokers[BROKER])
@@ -124,7 +128,7 @@ class PairRound:
         self.master, self.slave, self._wire = master, master.of_broker(SECOND), wire
         self._running, self._results = master.running, master.results
         self._from = 0
-        self._asks = float(inherited(_ASKS, master.profile))
+        self._replica = Replica(master.running, BROKER, master.running, SECOND, master.profile, _LOADED)
 
     def run(self) -> bool:
         """Load the pair, inject the fault, check the slave, end the fault, and check both. Return whether the pair is usable."""
@@ -208,12 +212,8 @@ class PairRound:
         return None if log_files is None else log_files[0]
 
     def _prefix(self, slave_log: bytes, master_log: bytes) -> None:
-        if not master_log.startswith(slave_log):
-            at = next(
-                (k for k, (byte, master_byte) in enumerate(zip(slave_log, master_log, strict=False)) if byte != master_byte),
-                len(master_log),
-            )
-            self.slave.report("prefix", [f"{len(slave_log)} bytes are as those of its master up to {at}, which has {len(master_log)}"])
+        text = difference(slave_log, master_log)
+        self.slave.report("prefix", [text] if text else [])
 
     # Afterwards
 
@@ -236,54 +236,36 @@ class PairRound:
     def _caught_up(self) -> bool:
         """Return whether the slave's log becomes equal to its master's, byte for byte."""
         until(self.master.undelivered, lambda text: not text, _DELIVERED, 0.2)
-        both = partial(self._log, SECOND), partial(self._log, BROKER)
-        slave_log, master_log = until(lambda: (both[0](), both[1]()), lambda pair: pair[0] is not None and pair[0] == pair[1], _CAUGHT, 0.2)
+        slave_log, master_log = self._replica.caught_up()
         if slave_log is None or master_log is None:
             self.slave.report_unknown("follows", "the logs do not stand still")
             return False
         self._prefix(slave_log, master_log)
         self.slave.report(
             "follows",
-            [f"{_CAUGHT:g} s later it has {len(slave_log)} bytes of {len(master_log)}"] if len(slave_log) < len(master_log) else [],
+            [f"{CAUGHT:g} s later it has {len(slave_log)} bytes of {len(master_log)}"] if len(slave_log) < len(master_log) else [],
         )
         return slave_log == master_log
 
     def _check_tables(self) -> None:
         """Check that the slave, which has the whole log, has all other data of its master too."""
         log_files = files(self._running.store(SECOND))
-        counts = {} if log_files is None else self.slave.check_log(log_of(*log_files))
+        if log_files is not None:
+            self.slave.check_log(log_of(*log_files))
+        master, slave = self._replica.views()
+        for missed in (*master["missed"], *slave["missed"]):
+            self.slave.report_unknown("follows", f"no response to {missed}")
+        differences: dict[str, list[str]] = {}
+        for property_, text in breaches(master, slave):
+            differences.setdefault(_CLAIMS.get(property_, ""), []).append(text)
+        for claim in dict.fromkeys(_CLAIMS.values()):
+            texts = differences.get(claim, [])
+            self.slave.report(claim, [f"{len(texts)} differ: {texts[0]}"] if texts else [])
         for what, promised in (("topic", self.slave.promised.topics), ("group", self.slave.promised.groups)):
-            missing = until(partial(self.slave.missing, f"{what}s", promised), lambda names: not names, self._asks + _LATER, 0.5)
+            missing = self.slave.missing(f"{what}s", promised)
             self.slave.report(f"{what} lost", [f"{len(missing)} of {len(promised)}: {', '.join(missing[:5])}"] if missing else [])
-        self.slave.report("pulled", self._different_queues(counts))
-        self._check_offsets("offset lost", "consumerOffset.json")
-        self._check_offsets("delay offset", "delayOffset.json")
         self._check_rejections()
         self._check_route("0", "1")
-
-    def _different_queues(self, counts: Mapping[tuple[str, int], int]) -> Iterator[str]:
-        """Yield the queues for which the two brokers return different messages."""
-        queues = sorted(key for key, count in counts.items() if key[0] != SCHEDULE and count)
-        readers = [Reader(self._running, broker) for broker in (SECOND, BROKER)]
-        for topic, queue in self.master.chance.sample(queues, min(_PULLED, len(queues))):
-            slave_messages, master_messages = (list(reader.pull(topic, queue, 0, counts[topic, queue])) for reader in readers)
-            if slave_messages != master_messages:
-                yield f"{topic} {queue}: {len(slave_messages)} messages, {len(master_messages)} of the master, and they are not the same"
-        for reader in readers:
-            reader.close()
-
-    def _check_offsets(self, claim: str, name: str) -> None:
-        """Check that the offsets that the slave has written become equal to its master's."""
-
-        def differing() -> list[str]:
-            slave_offsets, master_offsets = (offsets(self._running.store(broker) / "config" / name) for broker in (SECOND, BROKER))
-            if (slave_offsets is None) != (master_offsets is None):
-                return [f"{name} can be read on the {'master' if slave_offsets is None else 'slave'} alone"]
-            other = {key: value for key, value in sorted((master_offsets or {}).items()) if (slave_offsets or {}).get(key) != value}
-            return [f"{key}: {(slave_offsets or {}).get(key)}, {value} on the master" for key, value in other.items()]
-
-        differences = until(differing, lambda texts: not texts, self._asks + _LATER, 0.5)
-        self.slave.report(claim, [f"{len(differences)} differ: {differences[0]}"] if differences else [])
 
     def _check_rejections(self) -> None:
         """Check that the slave stores nothing that is sent to it, for topics that it has."""
@@ -324,7 +306,7 @@ class PairRound:
 
         Return False, because the pair no longer exists.
         """
-        self._watch(self._asks, self._delays())
+        self._watch(asks(self.master.profile), self._delays())
         self._running.kill(BROKER)
         self._running.kill(SECOND)
         if not self.slave.restart({"brokerId": "0", "brokerRole": "ASYNC_MASTER"}):
@@ -354,18 +336,3 @@ class PairRound:
             interrupts.pause(0.01)
         self.slave.report("topic lost", [f"for a while {len(missing)} of {len(topics)}: {', '.join(missing[:5])}"] if missing else [])
         self.slave.report("delay offset", [f"for a while {less}"] if less else [])
-
-
-def offsets(path: Path) -> dict[str, int] | None:
-    """Return the offsets in a broker's file, by key; None if it cannot be read, such as while it is replaced."""
-    try:
-        table: dict[str, Any] = read_json(str(path)).get("offsetTable") or {}
-    except StoredError:
-        return None
-    result: dict[str, int] = {}
-    for name, value in table.items():
-        if isinstance(value, dict):
-            result |= {f"{name} {queue}": whole_number(offset) for queue, offset in value.items()}
-        else:
-            result[str(name)] = whole_number(value)
-    return result

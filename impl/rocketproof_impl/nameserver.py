@@ -91,9 +91,9 @@ def _cluster(server: NameServer, request: Command) -> str:
 
 
 def _field(server: NameServer, request: Command, name: str) -> str | None:
-    """Return a required field of the request's header. An absent one is None, or in some profiles raises JavaError (REM-04)."""
+    """Return a required field of the request's header. An absent one is None, or in earlier profiles raises JavaError (REM-04)."""
     value = (request.ext_fields or {}).get(name)
-    if value is None and not server.profile.null_fields:
+    if value is None and not server.profile.null_topic:
         raise command_error(f"the custom field <{name}> is null")
     return value
 

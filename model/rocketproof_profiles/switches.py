@@ -807,7 +807,8 @@ class Profile:
     null_topic: bool = switch(
         False, since("P494", True, "not recorded, tests/real/test_later_switches.py: the answer 17, of the topic null")
     )
-    """A name server that receives a route request without a topic has no route for null; otherwise the header is an error (NS-06)."""
+    """A required field that a request to a name server lacks is null, such as the topic of a route (NS-06), and an error where it is used;
+    otherwise the header is an error (REM-04)."""
 
     misspells_flag: bool = switch(
         False, since("P452", True, "recorded: tests/data/releases"), since("P480", True, "recorded: tests/data/releases")
@@ -862,13 +863,13 @@ class Profile:
     )
     """A registration with the stored version adds the topics that the broker lacks at the name server (NS-03)."""
 
-    may_keep_order_topics: bool = switch(False, since("P533", True, "by the classes of the releases: the setting exists since 5.0.0"))
+    may_keep_order_topics: bool = switch(False, since("P533", True, "not recorded: the setting exists since 5.0.0, by the classes"))
     """A name server setting leaves the order topics out of the responses to registrations (NS-12)."""
 
     drops_topics: bool = switch(
         False,
         since("P533", True, "not recorded: route-after-deletion-with-setting.py of the bug reports"),
-        since("P511", False, "by the classes of the releases: the setting exists since 5.1.4"),
+        since("P511", False, "not recorded: the setting exists since 5.1.4, by the classes"),
     )
     """A name server setting removes a broker's topics that its registration lacks (NS-04)."""
 

@@ -59,6 +59,16 @@ def test_correct_times_have_no_findings(program: tuple[Step, ...], running: Depl
 
 
 @pytest.mark.slow
+def test_timer_may_be_sent_back_from_wheel_and_after_delivery(running: Deployment, tmp_path: Path) -> None:
+    """It has two first records: in the timer wheel, and in its topic. The first send-back names one, the second the other."""
+    timer: Step = ("send", {"topic": "A", "properties": {"UNIQ_KEY": "U1", "TIMER_DELAY_MS": "1100"}})
+    wait: Step = ("time", {"millis": 2500})
+    backs: tuple[Step, ...] = (("back", {"level": 1}), wait, ("pull", {"topic": "%RETRY%g"}), ("back", {"level": 1, "pulled": True}))
+    found = judged(running, tmp_path, timer, wait, wait, ("pull", {"topic": "A"}), *backs)
+    assert not [finding for finding in found.findings if finding.property.startswith("INV-49")]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_times_are_found(name: str, running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program, attribute, otherwise = WRONG[name]

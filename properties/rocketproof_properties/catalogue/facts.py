@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_long
 from rocketproof_protocol.properties import DELAY, MAX_RECONSUME_TIMES, ORIGIN_MESSAGE_ID, REAL_QID, REAL_TOPIC, RETRY_TOPIC
-from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
+from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_traces.audit.row_rules import Row, Settings, row_of, settings_of
 from rocketproof_traces.audit.store import class_of
 from rocketproof_traces.audit.vocabulary import Class, Damage, RequestKind
@@ -200,15 +200,19 @@ class Facts:
 
     def _origins(self) -> Iterator[tuple[tuple[str, int], tuple[bool, bool, int]]]:
         """Yield the records of send-backs: whether the record names the topic of the first record of its chain, and the previous number of
-        retries. All records of a chain have the same birth time."""
+        retries. All records of a chain have the same birth time.
+
+        A message in a timer wheel is stored a second time when it is delivered, and either record may be the one that was sent back.
+        """
         for exchange in self.history.exchanges:
             before = self._at(exchange.broker, exchange.request.offset) if exchange.request.kind == "send_back" else None
             for record in self._stored(exchange) if before is not None else ():
                 assert before is not None
                 chain = (r for r in self.history.logs[exchange.broker].records if r.born_timestamp == before.born_timestamp)
                 first = next(chain, before)
-                topic = first.properties.get(REAL_TOPIC) if first.topic in (SCHEDULE, HALF_TOPIC) else first.topic
-                yield (exchange.broker, record.at), (True, record.properties.get(RETRY_TOPIC) == topic, before.reconsume_times)
+                topics = {first.properties.get(REAL_TOPIC)} if first.topic in (SCHEDULE, HALF_TOPIC, WHEEL_TIMER_TOPIC) else {first.topic}
+                topics |= {WHEEL_TIMER_TOPIC} if first.topic == WHEEL_TIMER_TOPIC else set()
+                yield (exchange.broker, record.at), (True, record.properties.get(RETRY_TOPIC) in topics, before.reconsume_times)
 
     def _successive(self) -> Iterator[FactRow]:
         for name, log in self.history.logs.items():

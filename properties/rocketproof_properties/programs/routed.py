@@ -59,7 +59,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "a version that a broker has, asked for without a field", _REGISTER,
-        step("has_to_register", "without version", without="clusterName"), lasting=True, switch=("null_fields", True), often=5,
+        step("has_to_register", "without version", without="clusterName"), lasting=True, switch=("null_topic", True), often=5,
     ),
     phrase(
         "write permission in a name server", step("register", _REGISTERED, topics=one_of(*_PERMITTED)),
@@ -91,7 +91,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     # malformed requests, but none that stores a broker without a name, or one that unregisters
     *(
-        replace(each, lasting=True, switch=("null_fields", True))
+        replace(each, lasting=True, switch=("null_topic", True))
         for well_formed, but in (
             (step("register", topics={"A": (4, 4, 6), "B": (4, 4, 6)}), ("clusterName", "brokerName", "brokerAddr")),
             (step("has_to_register"), ()), (step("permit_writes"), ()), (step("forget_topic", topic="R"), ()),

@@ -42,16 +42,7 @@ PATCHES: dict[str, Patch] = {
     ],
     "M-117": [Text(f"{_SERVER}._reads_topics", "if broker_id == MASTER_ID:", "if True:")],
     "M-118a": [Text(f"{_SERVER}.scan", "EXPIRED_MILLIS < now", "EXPIRED_MILLIS <= now")],
-    "M-118b": [
-        Text(
-            f"{_SERVER}._clean",
-            "for topic, entries in list(self.topic_queue_table.items()):\n"
-            "    entries[:] = [entry for entry in entries if entry.broker_name != broker.broker_name]\n"
-            "    if not entries:\n"
-            "        del self.topic_queue_table[topic]",
-            "",
-        )
-    ],
+    "M-118b": [Text(f"{_SERVER}._clean", "self._drop_topics(broker.broker_name)", "")],
     "M-120a": [ValuePatch(_LAYOUT, _exchanged("j", "l"))],
     "M-120b": [ValuePatch(_LAYOUT, _exchanged("k", "m"))],
 }

@@ -43,6 +43,7 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "the names of settings are made when modules are imported, which is before a change": ("broker/settingstext:property_name",),
     "no request of ours tells what a broker counts": (
         *("broker/statistics:", "broker/answering:count_", "broker/sendback:count_", "store/result:PutResult.ok"),
+        "broker/answering:handle_put_message_result attribute broker.settings.commercial_base_count",
         "store/commitlog:Statistics.",
     ),
     "a record of ends that one round of checks leaves is closed by the next": (
@@ -56,10 +57,19 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         "broker/topics:TopicConfigManager._create part config is not None and create_new",
         "broker/retry:to_dead_letter_topic negated config is None",
     ),
-    "nobody overloads the broker": ("broker/fastfailure:", "executor:ThreadPool.head", "executor:ThreadPool.submit"),
+    "nobody overloads the broker": (
+        *("broker/fastfailure:", "executor:ThreadPool.head", "executor:ThreadPool.submit", "executor:ThreadPool.take"),
+        "remoting/dispatch:Dispatcher._overloaded",
+        "broker/hold:PullRequestHoldService._wake swapped self.under_way.leave(pull.channel, size) → "
+        "self.under_way.leave(size, pull.channel) #2",
+    ),
     "nobody deletes a topic between the check of a message and the choice of its queue": ("broker/queue_id:queue_id_of dropped raise",),
     "the device of a broker that is validated is neither full nor slow, and what a commit stores is no longer than its half message": (
-        *(f"broker/answering:failure boundary status is status_of.{name}" for name in ("SERVICE_NOT_AVAILABLE", "OS_PAGECACHE_BUSY")),
+        *(
+            f"broker/answering:failure boundary status is status_of.{name}"
+            for name in ("SERVICE_NOT_AVAILABLE", "OS_PAGECACHE_BUSY", "WHEEL_TIMER_MSG_ILLEGAL")
+        ),
+        "broker/answering:failure constant 'create mapped file failed",
         "broker/answering:failure dropped return (SERVICE_NOT_AVAILABLE",
         "broker/transaction:final_answer",
     ),
@@ -67,6 +77,9 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         *("broker/answering:failure constant '[LMQ", "broker/answering:failure dropped return (SYSTEM_ERROR, '[LMQ"),
     ),
     "a silent client is forgotten after two minutes": ("broker/clients:expired",),
+    "under P494 a message is encoded and measured before it gets its place": (
+        "store/commitlog:CommitLog._append_message boundary exceeded",
+    ),
     "what is brought to the device shows when a machine loses its power or a device fails": (
         *("store/flush:", "store/flushing:", "store/threads:", "store/transient:", "store/settings:StoreSettings.transient_store_pool"),
         *("store/checkpoint:", "store/recovery:recover constant 0 → 1"),
@@ -81,7 +94,7 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         "broker/progress:ConsumerManageProcessor._query boundary store.min_offset",
     ),
     "no buffer is written before the file": (
-        "store/files:MappedFile.__init__ dropped self.committed_position",
+        *("store/files:MappedFile.__init__ dropped self.committed_position", "store/files:MappedFileQueue.commit"),
         *(f"store/files:MappedFile.commit {kind} self.committed_position" for kind in ("negated", "fixed")),
         *(
             f"store/files:MappedFile.commit {change}"

@@ -60,8 +60,10 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
     "nobody overloads the broker": (
         *("broker/fastfailure:", "executor:ThreadPool.head", "executor:ThreadPool.submit", "executor:ThreadPool.take"),
         "remoting/dispatch:Dispatcher._overloaded",
-        "broker/hold:PullRequestHoldService._wake swapped self.under_way.leave(pull.channel, size) → "
-        "self.under_way.leave(size, pull.channel) #2",
+        (
+            "broker/hold:PullRequestHoldService._wake swapped self.under_way.leave(pull.channel, size) → "
+            "self.under_way.leave(size, pull.channel) #2"
+        ),
     ),
     "nobody deletes a topic between the check of a message and the choice of its queue": ("broker/queue_id:queue_id_of dropped raise",),
     "the device of a broker that is validated is neither full nor slow, and what a commit stores is no longer than its half message": (

@@ -161,6 +161,6 @@ def test_unseen_value_is_first_in_short_run() -> None:
 
 
 def test_each_optional_send_field_is_omitted_alone_and_early() -> None:
-    early = [step for program in ordinary()[:150] for step in program.steps]
+    early = [step for program in ordinary()[:200] for step in program.steps]
     left_out = {args["without"] for name, args in early if name == "send" and args.keys() == {"topic", "without"}}
     assert left_out == {"properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch"}

@@ -136,7 +136,7 @@ def test_killed_broker_is_gone_at_once_and_returns_at_address() -> None:
 
 def test_unsupported_operation_is_refused_and_reported(tmp_path: Path) -> None:
     target = CommandTarget(described(tmp_path, more='without = ["kill", "store"]'))
-    assert set(target.lost) == {Capability.KILL, Capability.STORE}
+    assert set(target.lost) == {Capability.KILL, Capability.STORE, Capability.START_NAME_SERVER}
     with target.open() as running:
         with pytest.raises(NotOffered, match="ours does not offer 'kill': programs and witnesses with a crash are left out"):
             running.kill("broker-a")

@@ -143,6 +143,12 @@ UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Changes of the implementation that are not visible over the wire: by reason, the beginnings of their ids."""
 EQUIVALENT: Final[Mapping[str, tuple[str, ...]]] = {
+    "under P494 no broker acts as a master": (
+        "routeinfo:RouteInfoManager._clean boundary min(broker.broker_addrs)",
+        "route:broker_to_data lost {'enableActingMaster'",
+    ),
+    "a lock that was taken 10,000 s ago or earlier counts as free (STO-03)": ("store/commitlog:CommitLog.put constant 0 → 1",),
+    "no record ends at the first byte of the log": ("store/consumequeue:ConsumeQueue.__init__ constant 1 → 0",),
     "a place in a queue's file is a multiple of an entry's size": ("store/consumequeue:ConsumeQueue.truncate boundary position > 0",),
     "a store says of every message what came of it": (
         "broker/sendback:answer_put swapped",

@@ -106,5 +106,5 @@ def test_time_before_delay_level_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
         return real(message, *given, **more)
 
     monkeypatch.setattr(service, "to_timer_topic", first)
-    finding = found("timers", "P533")
+    finding = found("timers", "P533", 150)  # runs of 25 programs show it in three of five seeds
     assert finding is not None and finding.steps[-1].startswith("delay") and "rmq_sys_wheel_timer was found" in finding.text

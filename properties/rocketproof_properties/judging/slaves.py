@@ -109,11 +109,11 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
             broken.setdefault(property_, []).append(text)
     judged.left_open = dict.fromkeys(SENTENCES.keys() - broken.keys(), unknown) if unknown else {}
     views = state.get("master", {})
+    reasons = {property_: why_not(property_, profile) for property_ in SENTENCES}
     for property_ in SENTENCES.keys() - judged.left_open.keys():
-        reason = why_not(property_, profile)
-        judged.claims[property_] = (property_ not in broken, "violated" if reason else "holds", "")
+        judged.claims[property_] = (property_ not in broken, "violated" if reasons[property_] else "holds", "")
     for property_, (first, *others) in broken.items():
-        reason = why_not(property_, profile)
+        reason = reasons[property_]
         text = f"{SENTENCES[property_]}: {first}" + (f" (and {len(others)} others)" if others else "")
         judged.deviations.append(ProgramFinding("claims", property_, text, known=bool(reason), reason=reason))
     present = {f"slave.{kind}" for kind, values in views.items() if values}.intersection(SENTENCES) - {"slave.topics"}

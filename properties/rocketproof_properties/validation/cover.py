@@ -162,8 +162,10 @@ def coverage(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> CoverageReport
     shown: dict[tuple[int, int], Uncovered | None] = {}
     otherwise: Counter[StatedOtherwise] = Counter()
     for program in judged:
-        for edge, why in _shown(plan, program, otherwise):
+        for edge, why, differing in _shown(plan, program):
             _note(shown, edge, why)
+            if differing is not None:
+                otherwise[differing] += 1
     rows: list[ActionCoverage] = []
     for number, graph in enumerate(plan.graphs):
         missing = Uncovered.LACKING if number in plan.lacking else Uncovered.NOT_PERFORMED
@@ -173,7 +175,7 @@ def coverage(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> CoverageReport
 
 def rejected_as_busy(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> set[int]:
     """Return the numbers of the programs that lack a transition because the target was busy."""
-    return {program.program for program in judged for _, why in _shown(plan, program, Counter()) if why is Uncovered.BUSY}
+    return {program.program for program in judged for _, why, _ in _shown(plan, program) if why is Uncovered.BUSY}
 
 
 def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[ActionCoverage]:
@@ -230,10 +232,8 @@ def _count(row: ActionCoverage, result: Uncovered | None) -> None:
         row.rest[result] += 1
 
 
-def _shown(
-    plan: CoverPlan, judged: JudgedProgram, otherwise: Counter[StatedOtherwise]
-) -> Iterator[tuple[tuple[int, int], Uncovered | None]]:
-    """Yield each transition of a program with None if its history shows it, else the reason. Count responses that differ in `otherwise`."""
+def _shown(plan: CoverPlan, judged: JudgedProgram) -> Iterator[tuple[tuple[int, int], Uncovered | None, StatedOtherwise | None]]:
+    """Yield each transition of a program with None if its history shows it, else the reason, and with the response if that differs."""
     taken = plan.taken.get(judged.program, ())
     if not taken:
         return
@@ -252,12 +252,13 @@ def _shown(
         graph = plan.graphs[edge.graph]
         transition = graph.edges[edge.edge]
         found = why or _result(transition, mine, whole=history.whole)
+        differing = None
         if found is Uncovered.OTHERWISE:
             what = graph.model.scope, graph.model.part, transition.choice.action, *_differing(transition.response, mine)
-            otherwise[StatedOtherwise(*what, judged.path.name)] += 1
+            differing = StatedOtherwise(*what, judged.path.name)
         if found is None and (contradicted or any(each is not None and {each.seq, each.end} & events for each in mine)):
             found = Uncovered.CONTRADICTED
-        yield (edge.graph, edge.edge), found
+        yield (edge.graph, edge.edge), found, differing
         why = found and Uncovered.AFTER
 
 
